@@ -48,10 +48,7 @@ RUNS = {
         f"{CONFIG}/lantern_walk.yaml --num-envs=8 {TINY} --set=native.seq_len=8 --total-steps=512"
     ),
     "sb3, Prospector": f"--env=Prospector-v0 --trainer=sb3 {SMALL} --total-steps=2000",
-    "sb3, Worker": (
-        f"--env=SkullKingWorker-v0 --trainer=sb3 {SMALL} --set=ppo.rollout_buffer=fast"
-        " --set=ppo.algorithm=batch --total-steps=2000"
-    ),
+    "sb3, Worker": f"--env=SkullKingWorker-v0 --trainer=sb3 {SMALL} --total-steps=2000",
     "hier, Skull King": (
         f"{CONFIG}/hierarchical.yaml {SMALL} --set=hier.warm_start=500"
         " '--set=hier.manager={n_steps: 4, batch_size: 16, n_epochs: 2, hindsight: tricks}'"

@@ -6,6 +6,12 @@ import re
 from typing import Any
 
 from training.apps.skullking.hier.options import GateOptions, GoalShares, HierConfig
+from training.callbacks.trackers.archive import ArchiveOptions
+from training.callbacks.trackers.episodes import EpisodeOptions
+from training.callbacks.trackers.growth import GrowthOptions
+from training.callbacks.trackers.progress import Event, ProgressOptions
+from training.callbacks.trackers.quests import QuestOptions, Stage
+from training.callbacks.trackers.visits import VisitOptions
 from training.dqn.options import DQNConfig
 from training.ensemble.options import EnsembleConfig
 from training.expert.options import ExpertConfig
@@ -21,29 +27,35 @@ from training.run.sections import (
     SelfPlayConfig,
     ShapingConfig,
 )
-from training.sb3.options import SB3Config
 from training.search.options import SearchOptions
 
 PAGE = machine.ROOT / "docs" / "reference" / "options.md"
-# By heading, the model and what it is for; of the last part a table has what that model has alone.
-MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
-    ("A run", RunConfig, None),
-    ("checkpoints", CheckpointConfig, None),
-    ("evaluation", EvaluationConfig, None),
-    ("mask_schedule", DelayedAction, None),
-    ("shaping", ShapingConfig, None),
-    ("selfplay", SelfPlayConfig, None),
-    ("ppo", PPOConfig, None),
-    ("ppo, with sb3 alone", SB3Config, PPOConfig),
-    ("native", NativeConfig, None),
-    ("expert", ExpertConfig, None),
-    ("ensemble", EnsembleConfig, None),
-    ("hier", HierConfig, None),
-    ("hier.goals", GoalShares, None),
-    ("hier.gate", GateOptions, None),
-    ("dqn", DQNConfig, None),
-    ("rllib", RLlibConfig, None),
-    ("search, in names such as search:PATH,worlds=64", SearchOptions, None),
+# By heading, the model.
+MODELS: tuple[tuple[str, type[Options]], ...] = (
+    ("A run", RunConfig),
+    ("checkpoints", CheckpointConfig),
+    ("evaluation", EvaluationConfig),
+    ("mask_schedule", DelayedAction),
+    ("shaping", ShapingConfig),
+    ("selfplay", SelfPlayConfig),
+    ("trackers: visits", VisitOptions),
+    ("trackers: archive", ArchiveOptions),
+    ("trackers: quests", QuestOptions),
+    ("a stage of quests", Stage),
+    ("trackers: growth", GrowthOptions),
+    ("trackers: progress", ProgressOptions),
+    ("an event of progress", Event),
+    ("trackers: episodes", EpisodeOptions),
+    ("ppo", PPOConfig),
+    ("native", NativeConfig),
+    ("expert", ExpertConfig),
+    ("ensemble", EnsembleConfig),
+    ("hier", HierConfig),
+    ("hier.goals", GoalShares),
+    ("hier.gate", GateOptions),
+    ("dqn", DQNConfig),
+    ("rllib", RLlibConfig),
+    ("search, in names such as search:PATH,worlds=64", SearchOptions),
 )
 HEAD = """# Options of a run
 
@@ -63,18 +75,16 @@ def page() -> str:
     for trainer in trainers.names():
         own = [name for name in trainers.get_options(trainer).model_fields if name not in shared]
         parts.append(f"| `{trainer}` | {', '.join(f'`{name}`' for name in own)} |\n")
-    for heading, model, beyond in MODELS:
+    for heading, model in MODELS:
         parts.append(f"\n## {heading}\n\n{' '.join(_says(model).split())}\n\n")
-        parts.append(table(model, beyond))
+        parts.append(table(model))
     return "".join(parts)
 
 
-def table(model: type[Options], beyond: type[Options] | None = None) -> str:
-    """Return the table of a model in Markdown, without the options that it has from another."""
+def table(model: type[Options]) -> str:
+    """Return the table of a model in Markdown."""
     rows = ["| option | default | allowed | meaning |", "|---|---|---|---|"]
     for name, field in model.model_fields.items():
-        if beyond is not None and name in beyond.model_fields:
-            continue
         default = "needed" if field.is_required() else _shown(model.get_default(name))
         meaning, allowed = _plain(str(field.description)), _plain(_allowed(model, name))
         rows.append(f"| `{model.SECTION}{name}` | {default} | {allowed} | {meaning} |")

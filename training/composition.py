@@ -142,6 +142,7 @@ FUNCTIONS = {
     "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",
     "benchmark skullking two_tiers": "training.apps.skullking.pair_benchmark:measure_flags",
     "benchmark gameboy frames": "training.games.gameboy.frames:frames_of",
+    "gpu check": "benchmarks.gpu:run",
 }
 
 

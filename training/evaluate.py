@@ -30,7 +30,7 @@ Evaluate a trained run, bots (--bots), or several agents (--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
-    *("episodes", "games", "opponents", "bids", "goals", "only", "time_max", "max_steps"),
+    *("episodes", "games", "opponents", "bids", "only", "time_max", "max_steps"),
     "best_times",
 )
 _OF_BOTS = ("bot", "run_id", "output_path")
@@ -38,7 +38,7 @@ _OF_RUNS = ("checkpoint", "member", "replays")
 _OF_TABLES = ("set",)
 _AT_TABLES = ("games",)
 _IN_ITS_PLACE = {"episodes": "games", "games": "episodes"}  # what says how much is played
-_SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_steps", "replays")
+_SETTINGS = ("games", "episodes", "opponents", "bids", "seed", "max_steps", "replays")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,7 +68,6 @@ def parser() -> argparse.ArgumentParser:
     add("--games", type=int, help="whole games for each opponent set")
     add("--opponents", metavar="NAMES", help="opponent sets, separated by commas")
     add("--bids", help="bidder for a Worker: rule_hard or heuristic")
-    add("--goals", help="goals to compare on: uniform or estimate")
     add("--only", choices=("matches", "goals"), help="play only this part")
     add("--time-max", type=float, help="maximum ticks of an episode")
     add("--max-steps", type=int, help="maximum decisions of an episode")

@@ -310,7 +310,7 @@ KINDS = {
             "trainer": "expert",
             "env_options": {"schedule": [1, 2]},
             "native": {"heads": "cards", "critic_view": True},
-            "selfplay": {"start": 100, "every": 100, "keep": 2, "play": "best"},
+            "selfplay": {"start": 100, "every": 100, "keep": 2},
             "expert": {"search": "worlds=4", "share": 0.5, "window": 2, "ppo": "rest"},
         }
     ),

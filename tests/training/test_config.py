@@ -87,8 +87,6 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"trainer": "sb3", "ppo": {"precision": "fp16"}}, "ppo.precision='fp16'"),
         ({"trainer": "sb3", "native": {"trunk": "shared"}}, "native.trunk='shared'"),
         ({"trainer": "sb3", "native": {"trunk": "shared"}}, "trainer='native'"),
-        ({"ppo": {"algorithm": "batch"}}, "ppo.algorithm='batch'"),
-        ({"ppo": {"algorithm": "batch"}}, "trainer='sb3'"),
         ({"ppo": {"precision": "fp8"}}, "ppo.precision='fp8'"),
         ({"native": {"trunk": "split"}}, "native.trunk='split'"),
         ({"native": {"compile": "maybe"}}, "native.compile must be"),

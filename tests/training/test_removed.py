@@ -33,6 +33,20 @@ OTHER = {
     "native.intrinsic_gamma": 0.9,
     "native.intrinsic_episodic": False,
     "selfplay.weights": "winrate",
+    "native.burn_in": 4,
+    "evaluation.goals": "estimate",
+    "selfplay.play": "best",
+    "gate.futility": False,
+    "ppo.rollout_buffer": "fast",
+    "ppo.algorithm": "batch",
+    "dqn.polyak": 0.005,
+    "dqn.head_width": 96,
+    "dqn.bonus_head": True,
+    "dqn.side_weight": 0.05,
+    "dqn.goal_weight": 0.1,
+    "dqn.warm_start": "runs/first",
+    "hier.adaptive_epochs": True,
+    "hier.cards": "best",
 }
 
 
@@ -47,7 +61,7 @@ def test_the_options_are_those_that_are_tried_here():
 def _with(run, section, name, value):
     """Return a folder whose stored options have a value, and the hash of options that have it."""
     record = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    record["config"][section][name] = value
+    record["config"].setdefault(section, {})[name] = value
     record["sha256"] = hashlib.sha256(canonical_json(record["config"]).encode()).hexdigest()
     (run / "config.json").write_text(json.dumps(record))
     return run
@@ -74,7 +88,7 @@ def config_file(folder, section, name, value):
 
 def record(folder, section, name, value):
     config = {**RunFolder.open(SELF_PLAY).config.to_dict()}
-    config[section] = {**config[section], name: value}
+    config[section] = {**config.get(section, {}), name: value}
     report = {"baseline": "a", "configs": {"a": json.loads(json.dumps(config))}}
     earlier = comparison.EarlierComparison(folder, report)
     return earlier.configs["a"].to_dict()
@@ -87,7 +101,10 @@ def journal(_folder, section, name, value):
     base = json.loads(asked["base"])
     base[section] = {**(base.get(section) or {}), name: value}
     left = trials._drop_removed_options({**asked, "base": canonical_json(base)})
-    assert {**left, "base": None} == {**asked, "base": None}
+    played = {**json.loads(asked["evaluation"])}
+    assert played.pop("goals") == "uniform"
+    changed = {"base": left["base"], "evaluation": canonical_json(played)}
+    assert left == {**asked, **changed}
     return json.loads(left["base"])
 
 
@@ -104,7 +121,7 @@ of_every_option = walk(
 def test_its_old_default_is_left_out_at_every_door(tmp_path_factory, door, section, name):
     default = removed.OPTIONS[section][name].default
     read = door(tmp_path_factory.mktemp("door") / "run", section, name, default)
-    assert name not in read[section]
+    assert name not in read.get(section, {})
 
 
 @of_every_door
@@ -180,6 +197,20 @@ def test_a_stored_run_is_checked_by_its_hash_before_they_are_left_out(tmp_path):
     (run / "config.json").write_text(json.dumps(record))
     with pytest.raises(RunError, match="its hash is wrong"):
         RunFolder.open(run)
+
+
+def test_the_evaluation_of_an_earlier_comparison_is_read_too(tmp_path):
+    config = RunFolder.open(SELF_PLAY).config
+    report = {"baseline": "a", "configs": {"a": config.to_dict()}, "seeds": [1]}
+    played = {**config.evaluation.to_dict(), "goals": "uniform"}
+    comparison.EarlierComparison(tmp_path, {**report, "evaluation": played}).check(
+        [1], config.evaluation
+    )
+    earlier = comparison.EarlierComparison(
+        tmp_path, {**report, "evaluation": {**played, "goals": "estimate"}}
+    )
+    with pytest.raises(ConfigError, match=r"evaluation\.goals='estimate' .*was removed"):
+        earlier.check([1], config.evaluation)
 
 
 def test_a_journal_of_something_else_stays_as_it_is():

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
 WORKER = {
     "visits": {"cell": {"info": "round", "bin": 2}, "count_bonus": 0.01, "episode_bonus": 0.1},
-    "progress": {"events": [{"name": "tricks", "source": "won", "limit": 4}]},
+    "progress": {"events": [{"name": "tricks", "source": "won"}]},
     "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
     "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
     "archive": {"cell": "round", "p_archive": 0.3},
@@ -154,7 +154,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
     monkeypatch.setattr(MaskablePPO, "train", of_sb3)
     # Each step is the one stage of a quest, and is worth 1,000; rewards of the game are far less.
     stage = {"quest": "step", "when": {"round": [0, None]}, "reward": 1000}
-    quests = {"quests": {"stages": [dict(stage) for _ in range(200)], "scope": "episode"}}
+    quests = {"quests": {"stages": [dict(stage) for _ in range(200)]}}
     for trainer in ("native", "sb3"):
         flags = ("--trainer", trainer, "--set", f"trackers={json.dumps(quests)}")
         assert train(tmp_path, trainer, *flags, "--total-steps", 128) == 0
@@ -170,7 +170,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
         ({"visits": {"cell": "moon"}}, "trackers.visits.cell: source 'moon'"),
         ({"visits": {"cell": "round", "cells": 3}}, "'trackers.visits.cells' is not an option"),
         ({"visits": {"cell": "round", "num_cells": "many"}}, "trackers.visits.num_cells='many'"),
-        ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits: num_cells=0"),
+        ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits.num_cells=0"),
         ({"visits": {"cell": {"obs": 9999}}}, "trackers.visits.cell.obs=9999"),
         ({"visits": {"cell": {"info": "won", "bin": 0}}}, "trackers.visits.cell.bin=0"),
         ({"archive": {"cell": "round", "visits": "visits"}}, "trackers.archive.visits='visits'"),

@@ -217,16 +217,9 @@ def test_what_only_vectors_have_is_refused(runs, capsys):
     assert "native.encoder='conv'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("options", [{"algorithm": "batch"}, {"precision": "bf16"}])
-def test_variants_of_sb3_take_a_dict(runs, options):
-    name = f"sb3-{next(iter(options))}"
-    assert train(runs, name, "sb3", total_steps=256, ppo=TINY["ppo"] | options) == 0
-
-
-def test_a_buffer_for_one_array_is_refused(runs, capsys):
-    options = {"ppo": TINY["ppo"] | {"rollout_buffer": "fast"}}
-    assert train(runs, "fast", "sb3", **options) == 2
-    assert "ppo.rollout_buffer='fast'" in capsys.readouterr().err
+def test_sb3_in_bf16_takes_a_dict(runs):
+    options = TINY["ppo"] | {"precision": "bf16"}
+    assert train(runs, "sb3-precision", "sb3", total_steps=256, ppo=options) == 0
 
 
 def test_two_agents_without_an_opponent_are_refused(runs, capsys):

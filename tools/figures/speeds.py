@@ -6,7 +6,6 @@ import json
 import math
 import statistics
 
-from tools.figures import records
 from tools.figures.records import Record, Row, middle, newest, ratio, share, spread, table
 from training.bench.records import history
 from training.run import machine
@@ -199,13 +198,8 @@ def _median(row: Row) -> float:
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
 
 
-_NOT_MEASURED = "Not on record yet: `python -m training benchmark --only scale` measures it."
-
-
 def scale() -> str:
     """Return how fast trainings are that are spread over processes, and what was asked of them."""
-    if not list(records.RECORDS.glob("scale.jsonl")):
-        return _NOT_MEASURED
     record, made = newest("scale.jsonl"), []
     for row in (r for r in record.rows if r["kind"] == "trainer"):
         speeds = (row[key] for key in ("steps_per_s", "steps_per_cpu_s"))

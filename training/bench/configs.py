@@ -90,7 +90,10 @@ def row(
         runs = []
         for repeat, each in enumerate(seeded, 1):
             begin = time.perf_counter()
-            runs.append((two_tiers or measure)(each, steps, played, seconds))
+            if two_tiers:
+                runs.append(two_tiers(each, steps, played))
+            else:
+                runs.append(measure(each, steps, played, seconds))
             # Each is on the disk as soon as it was measured; the row behind them has all of them.
             about = {"kind": "repeat", "config": name, "env": flags.env, "repeat": repeat}
             timing.keep_row(about | runs[-1])

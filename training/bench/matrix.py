@@ -723,7 +723,7 @@ def gate(args: argparse.Namespace, console: Console) -> int:
         floor = summaries[mode]["recommended_floor_steps_per_sec"]
         words = command(args, cell, args.seed)
         words[words.index("--repeats") + 1] = str(args.repeats)
-        words += ["--target-steps-per-sec", str(floor), "--target-mode", mode, "--enforce-target"]
+        words += ["--target-steps-per-sec", str(floor), "--enforce-target"]
         run_id = f"{profile.new_run_id(machine.revision()['git_rev'])}-gate-{mode}"
         words += ["--run-id", run_id, "--out", str(args.out.resolve())]
         done = subprocess.run(words, cwd=machine.ROOT, timeout=RUN_LIMIT_S, check=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -118,15 +117,7 @@ def batch_size(rollout: int, minibatches: int) -> int:
 
 
 def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]:
-    """Make the plans of ``env_only``, the main one first.
-
-    Raises
-    ------
-    ConfigError
-    """
-    columns = args.info_columns
-    if columns is not None:
-        columns = () if columns == "none" else tuple(columns.split(","))
+    """Make the plans of ``env_only``, the main one first."""
     main = EnvPlan(
         env=config.env,
         options=config.env_options,
@@ -134,27 +125,16 @@ def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]
         num_threads=config.engine_threads,
         backend=args.backend,
         workload=args.workload,
-        info_columns=columns,
         single=args.single,
         seed=config.seed,
     )
     plans = {"main": main}
-    if args.threads_scaling is not None:
-        threads = numbers("--threads-scaling", args.threads_scaling)
-        if args.single or len(threads) < 2:
-            raise ConfigError("--threads-scaling needs a batch and two numbers, such as 1,2.")
-        plans = {threads_name(n): replace(main, num_threads=n) for n in threads}
     if args.against is not None:
         lanes = REFERENCE_LANES if args.against == "reference" else config.num_envs
         plans[args.against] = replace(
             main, backend=args.against, num_threads=1, num_envs=min(lanes, config.num_envs)
         )
     return plans
-
-
-def threads_name(n: int) -> str:
-    """Return a number of threads in words."""
-    return "1 thread" if n == 1 else f"{n} threads"
 
 
 def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> None:
@@ -170,8 +150,6 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
     if args.enforce_target and args.target_steps_per_sec is None:
         raise ConfigError("--enforce-target needs --target-steps-per-sec.")
-    if args.target_mode is not None and args.target_mode not in modes:
-        raise ConfigError(f"--target-mode {args.target_mode}: is not among --modes.")
     records.check_share(args.floor_share)
     if args.record:
         records.check_clean()
@@ -180,22 +158,6 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
-
-
-def pin(cores: str) -> None:
-    """Keep this process on the given cores.
-
-    Raises
-    ------
-    ConfigError
-    """
-    wanted = [part.strip() for part in cores.split(",")]
-    try:
-        os.sched_setaffinity(0, {int(part) for part in wanted})
-    except (AttributeError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"--pin {cores!r}: must be cores of this machine, such as 0,1."
-        ) from error
 
 
 # -- artefacts: one JSON file a run, never written over --------------------------------------------
@@ -276,14 +238,17 @@ def read_artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def judge_target(
-    modes: Sequence[dict[str, Any]], steps_per_s: float | None, mode: str, enforced: bool
+    modes: Sequence[dict[str, Any]], steps_per_s: float | None, enforced: bool
 ) -> dict[str, Any]:
-    """Return ``target`` of an artefact: the median of the first entry of ``mode`` against it.
+    """Return ``target`` of an artefact: the median of ``env_only``, else of the first, against it.
 
-    Raises
-    ------
-    ConfigError
-        If that mode was not measured.
+    Parameters
+    ----------
+    modes : sequence of dict
+        Entries of the artefact.
+    steps_per_s : float or None
+        None for no target.
+    enforced : bool
     """
     if steps_per_s is None:
         return {
@@ -293,13 +258,11 @@ def judge_target(
             "enforced": False,
             "pass": True,
         }
-    entry = next((m for m in modes if m["mode"] == mode), None)
-    if entry is None:
-        raise ConfigError(f"--target-mode {mode}: that mode is not among --modes.")
+    entry = next((m for m in modes if m["mode"] == "env_only"), modes[0])
     measured = entry["stats"]["steps_per_s"]["median"]
     return {
         "steps_per_s": steps_per_s,
-        "mode": mode,
+        "mode": entry["mode"],
         "measured": measured,
         "enforced": enforced,
         "pass": measured >= steps_per_s,
@@ -358,16 +321,13 @@ def measure(
 
 
 def env_ratios(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Compute the speed-ups of plans timed in turns: threads by wall time, others by CPU time."""
-    (first, base), *others = entries.items()
-    ratios = []
-    for name, entry in others:
-        threads = " thread" in name
-        figure = "steps_per_s" if threads else "steps_per_cpu_s"
-        over, under = (entry, base) if threads else (base, entry)
-        pairs = zip(over["repeats"], under["repeats"], strict=True)
-        what = f"{name} over {first}" if threads else f"{base['backend_selected']} over {name}"
-        value = over["stats"][figure]["median"] / under["stats"][figure]["median"]
+    """Compute the speed-ups of the main plan over those timed in turns with it, by CPU time."""
+    main, *others = entries.values()
+    figure, ratios = "steps_per_cpu_s", []
+    for other in others:
+        pairs = zip(main["repeats"], other["repeats"], strict=True)
+        what = f"{main['backend_selected']} over {other['backend_requested']}"
+        value = main["stats"][figure]["median"] / other["stats"][figure]["median"]
         each = [a[figure] / b[figure] for a, b in pairs]
         ratios.append({"what": what, "figure": figure, "value": value, "all": each})
     return ratios
@@ -387,13 +347,10 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     run_id = choose_run_id(args.run_id)
     files.prepare("--out", args.out / f"{run_id}.json")
     path = new_path(args.out, run_id)
-    if args.pin is not None:
-        pin(args.pin)
     entries, ratios = measure(args, modes, config)
     arguments = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
     result = make_head(run_id, {"run": config.to_dict(), "profile": arguments})
-    target_mode = args.target_mode or ("env_only" if "env_only" in modes else modes[0])
-    target = judge_target(entries, args.target_steps_per_sec, target_mode, args.enforce_target)
+    target = judge_target(entries, args.target_steps_per_sec, args.enforce_target)
     rows = map(row_of, entries)
     result |= {
         "modes": entries,

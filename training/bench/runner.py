@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, RenderableType
 
@@ -107,16 +108,29 @@ def load_suite(name: str) -> Suite:
     ConfigError
         If it is one of ``benchmarks/``, and that folder is not there.
     """
+    suite: Suite = load_measurement(registry.SUITES, name, f"--only {name}")
+    return suite
+
+
+def load_measurement(table: registry.Registry, name: str, asked: str) -> Any:
+    """Import what a table names and ``benchmarks/`` may have; see :func:`load_suite`.
+
+    Parameters
+    ----------
+    table : Registry
+    name : str
+    asked : str
+        What asks for it, for errors.
+    """
     try:
-        suite: Suite = registry.SUITES.load(name)
+        return table.load(name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "benchmarks":
             raise
         raise ConfigError(
-            f"--only {name}: its measurements are in benchmarks/ of a checkout of fastenv, and "
-            "that is not here. --only configs, profile, matrix and vectorised do without."
+            f"{asked}: its measurements are in benchmarks/ of a checkout of fastenv, and that is "
+            "not here. --only configs, profile, matrix and vectorised do without."
         ) from error
-    return suite
 
 
 def chosen(args: argparse.Namespace) -> list[str]:

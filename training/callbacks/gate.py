@@ -32,7 +32,7 @@ from training.evaluation.loop import Loop
 from training.players.player import MakePlayer
 from training.run import files
 from training.run.callback import Log
-from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
+from training.run.options import Number, Options, Text, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
 
 MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
@@ -62,8 +62,6 @@ class GateConfig(Options):
         Tests that the run plans for, stages and retries together.
     gate_every : int
         Updates between two tests at least.
-    futility : bool
-        See :class:`EProcess`.
 
     Raises
     ------
@@ -83,7 +81,6 @@ class GateConfig(Options):
     n_max: Whole = 2000
     tests: Whole = 1
     gate_every: Whole = 10
-    futility: Truth = True
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -126,7 +123,7 @@ class GateConfig(Options):
         alpha = level(self.alpha, number)
         if self.method == "sprt":
             return Sprt(self.target, self.p1, alpha, self.beta)
-        return EProcess(self.target, alpha, self.futility)
+        return EProcess(self.target, alpha)
 
     def needed(self, number: int) -> int:
         """Return the smallest sensible ``n_max`` of test ``number``."""

@@ -34,10 +34,17 @@ def main(argv: list[str] | None = None) -> int:
 
     import torch
 
-    from benchmarks import gpu
+    from training.bench import runner
     from training.evaluation import tables
+    from training.run import registry
 
     if not torch.cuda.is_available():
         print("no CUDA device here: nothing was checked")
         return 0
-    return exit_status(lambda: gpu.run(args, tables.console()))
+
+    def check() -> int:
+        run = runner.load_measurement(registry.FUNCTIONS, "gpu check", "benchmark gpu-check")
+        status: int = run(args, tables.console())
+        return status
+
+    return exit_status(check)

@@ -35,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="seed of the run")
     about = "any option of a run, such as ppo.n_epochs=2"
     add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
-    add("--pin", metavar="CORES", help="run on these cores only, such as 0,1")
     _add_mode_options(parse)
     _add_targets(parse)
     return parse
@@ -46,13 +45,10 @@ def _add_mode_options(parse: argparse.ArgumentParser) -> None:
     add = parse.add_argument
     about = f"env_only: {', '.join(WORKLOADS)}"
     add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
-    add("--info-columns", metavar="NAMES", help="env_only: info columns to write, or none")
     add("--single", action="store_true", help="env_only: time one env with Gymnasium's step")
     about = "env_only: backend to compare with, in turns"
     add("--against", choices=BACKENDS[1:], metavar="NAME", help=about)
     add("--force-resets", action="store_true", help="env_only: end each episode after one step")
-    add("--threads-scaling", metavar="N,N", help="env_only: thread counts to time in turns")
-
     add("--rollout-steps", type=int, metavar="N", help="decisions per lane and iteration")
     about = f"minibatches per rollout; default {MINIBATCHES}"
     add("--minibatches", type=int, metavar="N", help=about)
@@ -62,10 +58,8 @@ def _add_mode_options(parse: argparse.ArgumentParser) -> None:
 def _add_targets(parse: argparse.ArgumentParser) -> None:
     """Add the targets and limits of the figures, and their outputs."""
     add = parse.add_argument
-    about = "target for --enforce-target"
+    about = "target for --enforce-target: of env_only, else of the first mode"
     add("--target-steps-per-sec", type=float, metavar="X", help=about)
-    about = "mode of the target; default env_only, else the first"
-    add("--target-mode", choices=MODES, metavar="MODE", help=about)
     add("--enforce-target", action="store_true", help="exit 1 if the target is missed")
     about = "exit 1 if slower than the newest record allows"
     add("--enforce-floor", action="store_true", help=about)

@@ -13,8 +13,8 @@ from training.run.registry import DEFAULT_ENVS
 ABOUT = """\
 Compare the speed of the engine with Gymnasium's SyncVectorEnv and AsyncVectorEnv. Reports, for each
 and each number of environments: frames and decisions per second, the time to create and to reset,
-milliseconds per step, the overhead share of a step, and memory growth. CPU time is that of this
-process; the workers of "async" are not counted.
+milliseconds per step, the overhead share of a step, and memory growth. CPU time is that of all
+processes, the workers of "async" included.
 """
 
 

@@ -203,8 +203,8 @@ class Direct:
 
         Returns
         -------
-        Tensor of float64, shape (4,)
-            Means of loss, further loss (there is none), absolute error and value.
+        Tensor of float64, shape (3,)
+            Means of loss, absolute error and value.
         Tensor of float32, shape (k,)
             Temporal-difference errors.
         """
@@ -223,45 +223,37 @@ class Direct:
         loss_rows(
             *(x.numpy() for x in (outputs, target.outputs(behind), chooser, batch.next_mask)),
             *(x.numpy() for x in (batch.action, batch.reward, batch.discount, batch.weight)),
-            *(*shape, head.bonus is not None, self._level, self._kappa),
+            *(*shape, self._level, self._kappa),
             *(grad.numpy(), error.numpy(), sums),
         )
         net.backward(layers, grad)
-        loss, off, value = sums / k
-        return torch.tensor((loss, 0.0, off, value), dtype=torch.float64), error
+        return torch.from_numpy(sums / k), error
 
 
 # -- one pass over the rows of a minibatch ---------------------------------------------------------
 
 
 @cached_njit(nogil=True)
-def _compute_quantiles(row, action, actions, dueling, bonus, quantiles_out):
+def _compute_quantiles(row, action, actions, dueling, quantiles_out):
     count = len(quantiles_out)
-    further = actions * count + (count if dueling else 0)
     for i in range(count):
         quantile = row[action * count + i]
-        if bonus:
-            quantile += row[further + action]
         if dueling:
             total = np.float32(0.0)
             for a in range(actions):
-                total += row[a * count + i] + (row[further + a] if bonus else np.float32(0.0))
+                total += row[a * count + i]
             quantile += row[actions * count + i] - total / np.float32(actions)
         quantiles_out[i] = quantile
 
 
 @cached_njit(nogil=True)
-def _write_gradient(slope, action, actions, dueling, bonus, grad_out):
+def _write_gradient(slope, action, actions, dueling, grad_out):
     """Write the gradient by the outputs of a row from that by the quantiles of its action."""
     count = len(slope)
-    further = actions * count + (count if dueling else 0)
     for i in range(count):
         share = slope[i] / np.float32(actions) if dueling else np.float32(0.0)
         for a in range(actions):
-            part = (slope[i] if a == action else np.float32(0.0)) - share
-            grad_out[a * count + i] = part
-            if bonus:
-                grad_out[further + a] += part
+            grad_out[a * count + i] = (slope[i] if a == action else np.float32(0.0)) - share
         if dueling:
             grad_out[actions * count + i] = slope[i]
 
@@ -279,7 +271,6 @@ def loss_rows(
     actions,  # from here on scalars: A
     count,  # K
     dueling,
-    bonus,
     level,  # IN float32 (K,)
     kappa,
     grad_out,  # OUT float32 (k, outputs), given as zeros
@@ -288,9 +279,8 @@ def loss_rows(
 ):
     """Write the gradient of the mean loss by the outputs, and the errors of the means.
 
-    Outputs of a row are the quantiles of each action (A * K), those of the state (K) if there are
-    any, and the further number of each action (A) if there is one; advantages are counted from
-    their mean.
+    Outputs of a row are the quantiles of each action (A * K), and those of the state (K) if there
+    are any; advantages are counted from their mean.
     """
     rows = len(action)
     theta, target = np.empty((rows, count), np.float32), np.empty((rows, count), np.float32)
@@ -299,15 +289,15 @@ def loss_rows(
         for a in range(actions):
             if legal[k, a] and chooser[k, a] > most:
                 best, most = a, chooser[k, a]
-        _compute_quantiles(outputs[k], action[k], actions, dueling, bonus, theta[k])
-        _compute_quantiles(behind[k], best, actions, dueling, bonus, target[k])
+        _compute_quantiles(outputs[k], action[k], actions, dueling, theta[k])
+        _compute_quantiles(behind[k], best, actions, dueling, target[k])
         for i in range(count):
             target[k, i] = reward[k] + discount[k] * target[k, i]
     loss, slope = np.empty(rows, np.float32), np.empty((rows, count), np.float32)
     loss_and_slope(theta, target, level, kappa, loss, slope)
     for k in range(rows):
         slope[k] *= weight[k] / np.float32(rows)
-        _write_gradient(slope[k], action[k], actions, dueling, bonus, grad_out[k])
+        _write_gradient(slope[k], action[k], actions, dueling, grad_out[k])
         value = theta[k].mean()
         error_out[k] = (target[k].mean() - value) if weight[k] > 0.0 else np.float32(0.0)
         sums[0] += weight[k] * loss[k]

@@ -27,7 +27,7 @@ from training.nets.q_network import QNetwork
 
 def compute_targets(
     net: QNetwork, target: QNetwork, batch: Batch, double: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:
     """Compute quantiles of decisions, and their targets without a gradient.
 
     Parameters
@@ -43,21 +43,18 @@ def compute_targets(
     -------
     Tensor of float32, shape (k, K)
     Tensor of float32, shape (k, K)
-    Tensor of float32, scalar
-        A further loss: :meth:`QNetwork.auxiliary`.
     """
     with torch.no_grad():
         of_target = target(batch.next_obs)
         chooser = net.logits(batch.next_obs) if double else of_target.mean(2)
         behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
-    latent, _ = net.latent(batch.obs)
-    theta = _select_action(net.head(latent), batch.action)
-    return theta, _apply_bellman(batch, behind), net.auxiliary(latent, batch.obs)
+    theta = _select_action(net(batch.obs), batch.action)
+    return theta, _apply_bellman(batch, behind)
 
 
 def compute_sequence_targets(
     net: QNetwork, target: QNetwork, batch: SequenceBatch, double: bool
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:
     """Compute the same of the decisions of sequences that are learnt from, in their order.
 
     Both networks are unrolled from the stored states, which the parameters of neither have made.
@@ -75,10 +72,8 @@ def compute_sequence_targets(
             chooser = net.head.means(ours)
         behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
     here = slice(batch.burn_in, batch.burn_in + learnt)
-    learnt_latent = latent[here].flatten(0, 1)
-    theta = _select_action(net.head(learnt_latent), batch.action)
-    further = net.auxiliary(learnt_latent, batch.obs[here].flatten(0, 1))
-    return theta, _apply_bellman(batch, behind), further
+    theta = _select_action(net.head(latent[here].flatten(0, 1)), batch.action)
+    return theta, _apply_bellman(batch, behind)
 
 
 def _select_next_latents(

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from training.nets.options import HiddenConfig, QNetworkConfig
 from training.run import sizes
 from training.run.config import Only, RunConfig
-from training.run.options import Decay, Number, Text, Truth, Whole, option, require
+from training.run.options import Decay, Number, Truth, Whole, option, require
 from training.run.sizes import Rollout
 
 
@@ -51,13 +51,6 @@ class DQNConfig(QNetworkConfig):
     )
     target_sync: Whole = option(
         2000, "updates from one copy of the network into the target network to the next", ge=1
-    )
-    polyak: Number | None = option(
-        None,
-        "in place of copies: the share of the network that goes into the target at every update",
-        "above 0 and at most 1, or null for copies",
-        gt=0,
-        le=1,
     )
     double: Truth = option(
         True,
@@ -112,11 +105,6 @@ class DQNConfig(QNetworkConfig):
     runner: Literal["vector", "legacy"] = option(
         "vector",
         "``legacy`` takes one lane at a time through the same parts, to find faults",
-    )
-    warm_start: Text | None = option(
-        None,
-        "folder of a run of this trainer, on the same environment and with the same network, whose "
-        "newest checkpoint has the first parameters",
     )
 
     @model_validator(mode="after")

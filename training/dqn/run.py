@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,7 @@ from training.run.folder import RunFolder
 # Options of the section ``dqn`` that shape the network.
 _SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
 # Further ones, which a checkpoint has where they are not as usual: it may be older than they are.
-_MORE = ("recurrent", "recurrent_size", "stack_k", "head_width", "bonus_head")
-_READ = ("side_weight", "goal_weight")
+_MORE = ("recurrent", "recurrent_size", "stack_k")
 
 
 def make_lanes(config: DQNRun) -> Lanes:
@@ -52,24 +50,7 @@ def make_trainer(
         seed=config.seed,
         device=config.device,
         deterministic=config.deterministic,
-        first_parameters=partial(first_parameters, config, engines[0]),
     )
-
-
-def first_parameters(config: DQNRun, engine: Engine, net: torch.nn.Module) -> dict[str, Any] | None:
-    """Return the parameters that ``dqn.warm_start`` names; None if it names none.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such run, or its newest checkpoint is damaged, of another trainer, of
-        another environment or of another network.
-    """
-    path = config.dqn.warm_start
-    if path is None:
-        return None
-    same = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
-    return checkpoint.load_first_parameters("dqn.warm_start", path, same, net.state_dict())
 
 
 def check(config: DQNRun, engine: Engine) -> None:
@@ -78,7 +59,7 @@ def check(config: DQNRun, engine: Engine) -> None:
     Raises
     ------
     ConfigError
-        See :func:`make_trainer` and :func:`first_parameters`.
+        See :func:`make_trainer`.
     """
     obs_layout(engine).check_encoder(config.dqn.encoder, "dqn.encoder")
     device = choose_device(config.device)
@@ -88,8 +69,6 @@ def check(config: DQNRun, engine: Engine) -> None:
         config.check_replay(*replay, copied=False, where="the GPU (dqn.replay_device=auto)")
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
-    if config.dqn.warm_start is not None:
-        first_parameters(config, engine, QNetwork(obs_layout(engine), config.dqn))
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
@@ -102,7 +81,6 @@ def network_of(config: DQNRun) -> dict[str, Any]:
     usual = DQNConfig()
     values = {name: getattr(config.dqn, name) for name in _SHAPE}
     more = {name: getattr(config.dqn, name) for name in _MORE}
-    more |= {name: getattr(config.dqn, name) > 0 for name in _READ}
     values |= {name: value for name, value in more.items() if value != getattr(usual, name)}
     network = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
     return {"network": network, "trainer": config.trainer}

@@ -37,7 +37,6 @@ from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_
 from training.run.options import decay
 from training.run.seeds import stream_seed, training_seed
 from training.run.trainer import (
-    FirstParameters,
     Metrics,
     Trainer,
     TrainingError,
@@ -46,7 +45,7 @@ from training.run.trainer import (
 )
 
 # Means over the updates of an iteration.
-TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")
+TERMS = ("loss", "error", "value", "grad_norm")
 
 
 class DQNTrainer(Trainer):
@@ -67,8 +66,6 @@ class DQNTrainer(Trainer):
         Only algorithms that give the same bits every time.
     on_step : callable, optional
         See :data:`training.run.engine.OnStep`.
-    first_parameters : callable, optional
-        Takes the network; returns what a new training begins with, None for what it has.
 
     Attributes
     ----------
@@ -96,7 +93,6 @@ class DQNTrainer(Trainer):
         device: str = "auto",
         deterministic: bool = False,
         on_step: OnStep | None = None,
-        first_parameters: FirstParameters | None = None,
     ) -> None:
         self.engines, self.dqn = list(engines), dqn
         self.total_steps, self.seed = total_steps, seed
@@ -104,7 +100,7 @@ class DQNTrainer(Trainer):
         dqn.check_lanes(self.num_envs)
         self.steps = self.iteration = self.updates = 0
         self._owed = 0.0  # decisions that are still to be drawn for those that were taken
-        self.on_step, self._first_parameters = on_step, first_parameters
+        self.on_step = on_step
         self._started = False
         self._env_s = 0.0
 
@@ -164,13 +160,6 @@ class DQNTrainer(Trainer):
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         parts = zip(firsts, engines, strict=False)
         self._lanes = [ReplayLanes(self.replay, first, engine) for first, engine in parts]
-
-    def begin(self) -> None:
-        """Give both networks the first parameters, if there are any."""
-        first = None if self._first_parameters is None else self._first_parameters(self.net)
-        if first is not None:
-            for net in (self.net, self.target):
-                net.load_state_dict(first)
 
     # -- an iteration ----------------------------------------------------------------------------
 
@@ -358,26 +347,24 @@ class DQNTrainer(Trainer):
         for net in (self.net, self.target):
             net.draw_noise(1, self._noise)
         with self.precision.autocast:
-            theta, target, further = self._evaluate(batch)
+            theta, target = self._evaluate(batch)
         ours = (batch.weight * loss.quantile_huber(theta, target, self.dqn.kappa)).mean()
-        self.precision.scaler.scale(ours + further).backward()
+        self.precision.scaler.scale(ours).backward()
         means = theta.detach().mean(1)
         error = (target.mean(1) - means) * (batch.weight > 0)
-        terms = (ours, further, error.abs().mean(), means.mean())
+        terms = (ours, error.abs().mean(), means.mean())
         return torch.stack([term.detach() for term in terms]), error
 
-    def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.loss`."""
+    def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Compute quantiles and targets; see :mod:`training.dqn.loss`."""
         recurrent = self.net.is_recurrent
         compute = loss.compute_sequence_targets if recurrent else loss.compute_targets
         return compute(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()
     def _update_target(self) -> None:
-        """Move the target network towards the other, or copy it when that is due."""
-        if self.dqn.polyak is not None:
-            torch._foreach_lerp_(self._theirs, self._ours, self.dqn.polyak)
-        elif self.updates % self.dqn.target_sync == 0:
+        """Copy the network into the target network when that is due."""
+        if self.updates % self.dqn.target_sync == 0:
             torch._foreach_copy_(self._theirs, self._ours)
 
     def _measure_seconds(self, precision: str) -> float:

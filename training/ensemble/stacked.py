@@ -175,15 +175,12 @@ class StackedAdam(Stacked):
     net : StackedNet
     ppo : PPOConfig
     native : NativeConfig
-    device : torch.device
     """
 
-    def __init__(
-        self, net: StackedNet, ppo: PPOConfig, native: NativeConfig, device: torch.device
-    ) -> None:
+    def __init__(self, net: StackedNet, ppo: PPOConfig, native: NativeConfig) -> None:
         self._net, self._max_norm = net, ppo.max_grad_norm
         self._views = [net.views(member) for member in range(net.size)]
-        self.members = [adam(views, ppo, native, device) for views in self._views]
+        self.members = [adam(views, ppo, native) for views in self._views]
 
     def set_rates(self, rates: Sequence[float]) -> None:
         """Set the learning rate of every member."""

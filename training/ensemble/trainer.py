@@ -32,7 +32,7 @@ from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, samp
 from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import Minibatches, Part, Samples, TruncatedEpisodes, explained_variance
-from training.ppo.trainer import PPOTrainer, get_sum_dtype
+from training.ppo.trainer import PPOTrainer
 from training.run.engine import Engine
 from training.run.options import decay, require
 from training.run.seeds import stream_seed, training_seed
@@ -124,7 +124,7 @@ class EnsembleTrainer(PPOTrainer):
         options = self.ppo, self.native
         nets = [ActorCritic(layout, *options, init).to(self.device) for init in inits]
         self.net = StackedNet(nets)
-        self.optimizer = StackedAdam(self.net, *options, self.device)
+        self.optimizer = StackedAdam(self.net, *options)
         samplers = [stream_seed(seed, "sampler") for seed in seeds]
         self._sampler = StackedSampler(samplers, self.device)  # type: ignore[assignment]
 
@@ -201,9 +201,7 @@ class EnsembleTrainer(PPOTrainer):
             The loss of a member is not finite.
         """
         rollout, ppo, size = self.rollout, self.ppo, len(self.members)
-        sums = torch.zeros(
-            size, len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device
-        )
+        sums = torch.zeros(size, len(TERMS) + 1, dtype=torch.float64, device=self.device)
         done, steps = [0] * size, [0] * size  # minibatches, and those that were stepped by
         active = list(range(size))
         watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
@@ -285,7 +283,7 @@ class EnsembleTrainer(PPOTrainer):
             logits, value = self._evaluate_members(obs, active)
             losses, terms = vmap(loss)(logits, value, samples, ranges)
             self._backward_from((losses.sum() * share,))
-            sums = sums + terms.to(get_sum_dtype(self.device)) * share
+            sums = sums + terms.double() * share
         total: Tensor = sums
         return total
 

@@ -36,6 +36,7 @@ from training.run.folder import MAY_CHANGE
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, require
+from training.run.removed import drop_from_section
 from training.run.sections import EvaluationConfig
 
 
@@ -85,7 +86,8 @@ class EarlierComparison:
         theirs = self.report["seeds"]
         same = list(seeds) == theirs
         require(same, "--seeds", ",".join(map(str, seeds)), f"those of {self.path}: {theirs}")
-        played = EvaluationConfig.from_mapping(self.report["evaluation"])
+        evaluation = drop_from_section("evaluation", self.report["evaluation"])
+        played = EvaluationConfig.from_mapping(evaluation)
         used = get_judging(next(iter(self.configs.values())).env).uses
         # Of what decides nothing here, reports from before spell out what null stands for.
         unused = {"curve_opponents"} | ({"opponents"} - {*used})

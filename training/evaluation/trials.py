@@ -33,7 +33,7 @@ from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.names import AGENT
 from training.run.options import canonical_json, check_value, require
-from training.run.removed import drop_removed
+from training.run.removed import drop_from_section, drop_removed
 from training.run.sections import EvaluationConfig
 from training.run.trainer import TrainingError
 
@@ -231,10 +231,12 @@ def search(
 def _drop_removed_options(settings: Any) -> Any:
     """Copy the settings of a sweep without options that were removed since."""
     try:
-        base = dict(json.loads(settings["base"]))
+        base, played = (dict(json.loads(settings[name])) for name in ("base", "evaluation"))
     except (LookupError, TypeError, ValueError):  # it is that of no sweep
         return settings
-    return {**settings, "base": canonical_json(drop_removed(base))}
+    evaluation = drop_from_section("evaluation", played)
+    left = {"base": drop_removed(base), "evaluation": evaluation}
+    return {**settings, **{name: canonical_json(values) for name, values in left.items()}}
 
 
 @contextmanager

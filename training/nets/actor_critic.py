@@ -194,9 +194,7 @@ class ActorCritic(nn.Module):
         logits, value, state = self.unroll(obs.unsqueeze(0), state, still)
         return logits[0], value[0], state
 
-    def unroll(
-        self, obs: Tensor, state: Tensor, done: Tensor, burn_in: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def unroll(self, obs: Tensor, state: Tensor, done: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Compute logits (L, S, A), values (L, S) and last states of S chunks of L decisions.
 
         Parameters
@@ -206,8 +204,6 @@ class ActorCritic(nn.Module):
             At the start of each chunk.
         done : Tensor of bool, shape (L, S)
             Decisions that ended an episode: the state behind them is zero.
-        burn_in : int
-            First decisions through which no gradient flows back.
         """
         length, lanes = done.shape
         x = self._encode(obs.flatten(0, 1))
@@ -216,7 +212,7 @@ class ActorCritic(nn.Module):
         for tower, start in zip(towers, state.chunk(len(towers), -1), strict=True):
             hidden = tower.layers(x).unflatten(0, (length, lanes))
             assert tower.cell is not None
-            y, end = unroll(tower.cell, hidden, start, done, burn_in)
+            y, end = unroll(tower.cell, hidden, start, done)
             latents.append(y.flatten(0, 1))
             states.append(end)
         logits = self._logits(latents[0], x).unflatten(0, (length, lanes))

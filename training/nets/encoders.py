@@ -386,9 +386,8 @@ class PixelEncoder(Encoder):
         self._last = image.channels_last
         planes = image.shape if len(image.shape) == 3 else (1,)
         self.trunk = Trunk(planes[2 if self._last else 0])
-        self.num_sides = sum(f.size for f in self._sides)
-        self.num_goals = sum(f.size for f in self._goals)
-        self.side = SideFeatures(self.num_sides, self.num_goals) if self.num_sides else None
+        sizes = [sum(f.size for f in fields) for fields in (self._sides, self._goals)]
+        self.side = SideFeatures(*sizes) if self._sides else None
         self.size_out = WIDTH * (2 if self.side is not None else 1)
         self.places, self.cells = {}, {}
         self.as_is = False
@@ -403,14 +402,6 @@ class PixelEncoder(Encoder):
         goals = self._flatten(fields, self._goals) if self._goals else None
         side = self.side(self._flatten(fields, self._sides), goals)
         return torch.cat((features, side), 1)
-
-    def side_numbers(self, obs: Tensor) -> Tensor:
-        """Return the numbers that side features are made of, shape (n, num_sides)."""
-        return self._flatten(self.split(obs), self._sides)
-
-    def goal_numbers(self, obs: Tensor) -> Tensor:
-        """Return the numbers of the goal, shape (n, num_goals)."""
-        return self._flatten(self.split(obs), self._goals)
 
     def _flatten(self, fields: dict[str, Tensor], wanted: list[Field]) -> Tensor:
         return torch.cat([self.numbers(fields, f.name).flatten(1) for f in wanted], 1)

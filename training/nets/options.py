@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 
 from training.run import games
-from training.run.options import Number, Options, Text, Truth, Whole, option, require
+from training.run.options import Options, Text, Truth, Whole, option, require
 
 Encoder = Literal["auto", "flat", "conv", "pixels"]
 Memory = Literal["none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"]
@@ -178,18 +178,3 @@ class QNetworkConfig(HiddenConfig, EncoderConfig):
         "when they are drawn. For environments that show a single one, ``env_options.stack_k: 1``",
         ge=1,
     )
-    head_width: Whole = option(
-        0,
-        "hidden layer of each stream of the head, with the noise if there is any; 0 for none",
-        ge=0,
-    )
-    bonus_head: Truth = option(
-        False, "a further number for each action, which is added to all of its quantiles"
-    )
-    side_weight: Number = option(
-        0.0,
-        "weight of a further loss, with ``encoder: pixels``: side features are to be read off what "
-        "the head sees",
-        ge=0,
-    )
-    goal_weight: Number = option(0.0, "likewise, the goal", ge=0)

@@ -41,8 +41,7 @@ def choose_device(name: str) -> torch.device:
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(name, True):
+    if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError(f"device={name!r}: this machine has none; choose device=cpu.")
     return torch.device(name)
 
@@ -73,10 +72,7 @@ def check(name: str, device: torch.device, option: str = "ppo.precision") -> Non
     require(name in KNOWN, option, name, f"one of {', '.join(KNOWN)}")  # in a checkpoint, too
     kind, reason = device.type, ""
     if name == "fp16" and kind != "cuda":
-        other = "bf16 or fp32" if kind == "cpu" else "fp32"
-        reason = f"float16 needs a CUDA device (untested), here it is {kind}; choose {other}."
-    elif name == "bf16" and kind == "mps":
-        reason = "bfloat16 is not used on mps; choose fp32."
+        reason = f"float16 needs a CUDA device (untested), here it is {kind}; choose bf16 or fp32."
     elif name == "bf16" and kind == "cuda" and not cuda_has_bf16():
         reason = "this CUDA device (untested) has no bfloat16; choose fp16 or fp32."
     if reason:
@@ -108,7 +104,7 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
         return name
     if device.type == "cuda":
         return "bf16" if cuda_has_bf16() else "fp16"
-    if device.type == "cpu" and cpu_has_bf16():
+    if cpu_has_bf16():
         # In turns: what else a machine does for a moment should not decide for a whole run.
         low, full = zip(*[(seconds("bf16"), seconds("fp32")) for _ in range(TURNS)], strict=True)
         return "bf16" if min(low) < min(full) else "fp32"

@@ -7,8 +7,7 @@
 
 The quantiles of an action are those of the state and of its advantage, less the mean of all
 advantages (Wang et al., Dueling Network Architectures, 2016); without a value of the state they are
-what is called advantages here. Each stream may have a hidden layer of its own, and each action a
-further number that is added to all of its quantiles.
+what is called advantages here.
 
 A stack of frames is what an engine with a longer memory would show, put together from observations
 of one frame each; before an episode's first frame it shows that frame.
@@ -24,8 +23,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.nets.encoders import PixelEncoder, make_encoder
-from training.nets.layers import ACTIVATIONS, VALUE_GAIN, hidden_layers, orthogonal
+from training.nets.encoders import make_encoder
+from training.nets.layers import VALUE_GAIN, hidden_layers, orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.options import QNetworkConfig
 from training.nets.precision import Compiled
@@ -47,16 +46,14 @@ class QuantileHead(nn.Module):
     def __init__(self, size_in: int, num_actions: int, config: QNetworkConfig) -> None:
         super().__init__()
         self.num_actions, self.num_quantiles = num_actions, config.num_quantiles
-        self.advantage = stream(size_in, num_actions * config.num_quantiles, config)
-        self.state = stream(size_in, config.num_quantiles, config) if config.dueling else None
-        self.bonus = nn.Linear(size_in, num_actions) if config.bonus_head else None
+        linear = NoisyLinear if config.noisy else nn.Linear
+        self.advantage = linear(size_in, num_actions * config.num_quantiles)
+        self.state = linear(size_in, config.num_quantiles) if config.dueling else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the quantiles, shape (n, A, K), from latents (n, size_in)."""
         shape = (self.num_actions, self.num_quantiles)
         quantiles: Tensor = self.advantage(x).unflatten(1, shape)
-        if self.bonus is not None:
-            quantiles = quantiles + self.bonus(x).unsqueeze(2)
         if self.state is None:
             return quantiles
         return self.state(x).unsqueeze(1) + quantiles - quantiles.mean(1, keepdim=True)
@@ -78,24 +75,9 @@ class QuantileHead(nn.Module):
     def _average(self, name: str) -> Tensor:
         shape = (self.num_actions, self.num_quantiles)
         values: Tensor = getattr(self.advantage, name).unflatten(0, shape).mean(1)
-        if self.bonus is not None:
-            values = values + getattr(self.bonus, name)
         if self.state is None:
             return values
         return getattr(self.state, name).mean(0) + values - values.mean(0)
-
-
-def stream(size_in: int, size_out: int, config: QNetworkConfig) -> nn.Module:
-    """Make the last layers of a kind of value: one, or a hidden layer and one.
-
-    With ``config.noisy`` the first of them has the noise.
-    """
-    first = NoisyLinear if config.noisy else nn.Linear
-    if not config.head_width:
-        return first(size_in, size_out)
-    hidden = first(size_in, config.head_width)
-    last = nn.Linear(config.head_width, size_out)
-    return nn.Sequential(hidden, ACTIVATIONS[config.activation](), last)
 
 
 class NoisyLinear(nn.Module):
@@ -168,7 +150,6 @@ class QNetwork(nn.Module):
         self.stack = FrameStack(layout, config.stack_k) if config.stack_k > 1 else None
         if self.stack is not None:
             layout = self.stack.layout
-        self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             convs = config.convs, "dqn.convs", config.board
@@ -182,49 +163,15 @@ class QNetwork(nn.Module):
                 size = self.cell.size_out
             self.head = QuantileHead(size, layout.num_actions, config)
             orthogonal(self)
-            for last in self.head.children():
-                orthogonal(list(last.modules())[-1], VALUE_GAIN)
-            # Drawn last: the rest begins as it would without.
-            self.readers = self._make_readers(size)
+            orthogonal(self.head, VALUE_GAIN)
         # Found once: noise is drawn for every decision.
         self._noisy = [m for m in self.modules() if isinstance(m, NoisyLinear)]
         self.state_size = 0 if self.cell is None else self.cell.state_size
-
-    def _make_readers(self, size: int) -> nn.ModuleList:
-        """Make the layers that predict side features and goal from the head's input."""
-        encoder, readers = self.encoder, nn.ModuleList()
-        for name, weight in zip(("side", "goal"), self._weights, strict=True):
-            there = getattr(encoder, f"num_{name}s", 0) if weight else 0
-            allowed = "0: the network has no such features (dqn.encoder='pixels')"
-            require(not weight or there > 0, f"dqn.{name}_weight", weight, allowed)
-            readers.append(nn.Linear(size, there) if weight else nn.Identity())
-        return readers
 
     @property
     def is_recurrent(self) -> bool:
         """Whether there is a state to carry."""
         return self.state_size > 0
-
-    def auxiliary(self, latent: Tensor, obs: Tensor) -> Tensor:
-        """Compute the error of side features and goal as predicted from the head's input.
-
-        Parameters
-        ----------
-        latent : Tensor, shape (n, F)
-        obs : Tensor, shape (n, ...)
-
-        Returns
-        -------
-        Tensor, scalar
-            Mean squared errors, weighed by the options.
-        """
-        loss = torch.zeros((), device=latent.device)
-        if isinstance(self.encoder, PixelEncoder):
-            numbers = self.encoder.side_numbers, self.encoder.goal_numbers
-            for weight, reader, wanted in zip(self._weights, self.readers, numbers, strict=True):
-                if weight:
-                    loss = loss + weight * F.mse_loss(reader(latent).float(), wanted(obs))
-        return loss
 
     def forward(self, obs: Tensor) -> Tensor:
         """Compute quantiles of the return of each action, (n, A, K), without a cell."""

@@ -135,9 +135,7 @@ def forget(state: Tensor, done: Tensor) -> Tensor:
     return state.masked_fill(done.unsqueeze(1), 0.0)
 
 
-def unroll(
-    cell: nn.Module, x: Tensor, state: Tensor, done: Tensor, burn_in: int = 0
-) -> tuple[Tensor, Tensor]:
+def unroll(cell: nn.Module, x: Tensor, state: Tensor, done: Tensor) -> tuple[Tensor, Tensor]:
     """Step a cell through L decisions of S chunks.
 
     A library sequence call cannot forget in the middle, so this is a loop.
@@ -149,8 +147,6 @@ def unroll(
     state : Tensor of float32, shape (S, size)
         At the start of the chunks.
     done : Tensor of bool, shape (L, S)
-    burn_in : int
-        First decisions through which no gradient flows back.
 
     Returns
     -------
@@ -159,7 +155,7 @@ def unroll(
         The state behind the chunks.
     """
     outputs = []
-    for y, behind in steps(cell, x, state, done, burn_in):
+    for y, behind in steps(cell, x, state, done):
         outputs.append(y)
         state = behind
     return torch.stack(outputs), forget(state, done[-1])
@@ -171,7 +167,8 @@ def steps(
     """Yield output (S, size_out) and the state (S, size) behind each decision.
 
     The state is not forgotten yet: it is that of the last observation of an episode that a clock
-    cut off. Parameters are those of :func:`unroll`.
+    cut off. No gradient flows back through the first ``burn_in`` decisions. The other parameters
+    are those of :func:`unroll`.
     """
     for step in range(len(x)):
         if step == burn_in:

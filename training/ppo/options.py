@@ -82,11 +82,6 @@ class NativeConfig(ActorCriticConfig):
     seq_len: Whole = option(
         16, "decisions of a chunk that is unrolled; divides ``n_steps`` and ``batch_size``", ge=1
     )
-    burn_in: Whole = option(
-        0,
-        "first decisions of a chunk that only bring the state up to date and are not learnt from",
-        ge=0,
-    )
     clip_range_vf: Number | None = option(
         None,
         "values may move this far in an update: the error is that of the clipped value; null lets "
@@ -126,24 +121,15 @@ class NativeConfig(ActorCriticConfig):
         "the value, which begins anew",
     )
 
-    @model_validator(mode="after")
-    def _check_chunks(self) -> Self:
-        if self.recurrent != "none":
-            below = self.burn_in < self.seq_len
-            require(below, "native.burn_in", self.burn_in, f"below native.seq_len={self.seq_len}")
-        return self
-
     def check_with(self, ppo: PPOConfig) -> None:
         """Refuse what the section ``ppo`` contradicts."""
-        learnt = ppo.batch_size
         if self.recurrent != "none":
             for name in ("n_steps", "batch_size"):
                 size = getattr(ppo, name)
                 allowed = f"a divisor of ppo.{name}={size}"
                 require(size % self.seq_len == 0, "native.seq_len", self.seq_len, allowed)
-            learnt -= learnt // self.seq_len * self.burn_in
-        allowed = "enough to learn from two samples or more, whose advantages have a deviation"
-        require(learnt != 1, "ppo.batch_size", ppo.batch_size, allowed)
+        allowed = "at least 2: the advantage of one sample has no deviation"
+        require(ppo.batch_size != 1, "ppo.batch_size", ppo.batch_size, allowed)
 
 
 class OnPolicyConfig(RunConfig):

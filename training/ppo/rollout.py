@@ -46,15 +46,13 @@ class Samples(NamedTuple):
 class Part(NamedTuple):
     """Which decisions one forward and backward pass learns from, as numbers in the rollout.
 
-    Decision t of lane i of N is number ``t * N + i``. ``places`` (k,) are those that the network
-    sees, ``learnt`` those that it learns from, with their normalised advantages ``adv``. ``total``
-    is the number of samples of the minibatch, of several ranks their mean. ``chunks`` (S,) are the
-    numbers of the states that a network with a memory begins with, where ``places`` are S chunks,
-    time-major.
+    Decision t of lane i of N is number ``t * N + i``. ``places`` (k,) are their numbers, ``adv``
+    their normalised advantages. ``total`` is the number of samples of the minibatch, of several
+    ranks their mean. ``chunks`` (S,) are the numbers of the states that a network with a memory
+    begins with, where ``places`` are S chunks, time-major.
     """
 
     places: Tensor
-    learnt: Tensor
     adv: Tensor
     total: float
     chunks: Tensor | None = None
@@ -211,7 +209,7 @@ class Rollout:
         seen = self.obs if self._rounded is None else self._rounded
         obs = seen.flatten(0, 1).index_select(0, part.places)
         fields = (self.mask, self.action, self.logp, self.ret, self.value)
-        chosen = (x.flatten(0, 1).index_select(0, part.learnt) for x in fields)
+        chosen = (x.flatten(0, 1).index_select(0, part.places) for x in fields)
         mask, action, logp, ret, value = chosen
         samples, view = Samples(mask, action, logp, part.adv, ret, value), None
         if self.view is not None:
@@ -535,7 +533,7 @@ class Minibatches:
         ranks: Ranks = SINGLE_RANK,
     ) -> None:
         self._ranks = ranks
-        self._rollout, self._burn_in = rollout, native.burn_in
+        self._rollout = rollout
         self._lanes = range(rollout.lanes) if lanes is None else lanes
         self._recurrent = rollout.states.shape[2] > 0
         self._length = native.seq_len if self._recurrent else 1
@@ -598,22 +596,20 @@ class Minibatches:
             total = self._ranks.count(len(units))
         if total * self._ranks.size < 2:
             return []
-        burnt = self._burn_in if self._recurrent else 0
         chunks = [self._map_to_all_lanes(part) for part in units.split(self._per_piece)]
         places = [self._expand(part) for part in chunks]
-        learnt = [idx[burnt * len(part) :] for part, idx in zip(chunks, places, strict=True)]
         adv = self._rollout.adv.view(-1)
-        chosen = [adv.index_select(0, idx) for idx in learnt]
+        chosen = [adv.index_select(0, idx) for idx in places]
         whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
-        normalised = normalise(whole, self._ranks).split(max(1, len(learnt[0])))
+        normalised = normalise(whole, self._ranks).split(max(1, len(places[0])))
         if not len(units):
             return []
-        parts = zip(places, learnt, normalised, chunks, strict=True)
+        parts = zip(places, normalised, chunks, strict=True)
         if self._some is None:
             total = len(whole)
         return [
-            Part(place, idx, advantage, total, chunk if self._recurrent else None)
-            for place, idx, advantage, chunk in parts
+            Part(place, advantage, total, chunk if self._recurrent else None)
+            for place, advantage, chunk in parts
         ]
 
     def _expand(self, units: Tensor) -> Tensor:

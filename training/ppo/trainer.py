@@ -77,8 +77,8 @@ class PPOTrainer(Trainer):
         Decisions of the whole run; schedules end there.
     seed : int
         All generators derive from it.
-    device : {"auto", "cpu", "cuda", "mps"}
-        ``cuda`` and ``mps`` are untested.
+    device : {"auto", "cpu", "cuda"}
+        ``cuda`` is untested.
     deterministic : bool
         Only algorithms that give the same bits every time.
     on_step : callable, optional
@@ -171,7 +171,7 @@ class PPOTrainer(Trainer):
         require(
             not (graphs and native.micro_batch), "native.micro_batch", native.micro_batch, alone
         )
-        if native.compile != "off" and self.device.type != "mps":
+        if native.compile != "off":
             self._forward = Compiled(self._forward, native.compile)
             self._loss = Compiled(self._loss, native.compile)
         self._phases = self._time_phases() if native.timers else None
@@ -189,7 +189,7 @@ class PPOTrainer(Trainer):
         ppo, native, device = self.ppo, self.native, self.device
         layout = obs_layout(self.engine)
         self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
-        self.optimizer = adam(self.net.parameters(), ppo, native, device)
+        self.optimizer = adam(self.net.parameters(), ppo, native)
         self._sampler = Sampler(self.ranks.seed(stream_seed(self.seed, "sampler")), device)
 
     def _make_minibatches(self) -> None:
@@ -473,7 +473,7 @@ class PPOTrainer(Trainer):
         rollout, ppo = self.rollout, self.ppo
         if not self._closed_form:
             objective = objective.on_device(self.device)
-        sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
+        sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
         self.minibatches.begin(self.precision.name, self.rollout.learnt)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
@@ -595,9 +595,8 @@ class PPOTrainer(Trainer):
         """Compute logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None or piece.done is None:
             return self.net(piece.obs, piece.view)
-        burn_in = self.native.burn_in
-        logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
-        return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)
+        logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done)
+        return logits.flatten(0, 1), value.flatten(0, 1)
 
     def _optimizer_step(self, watch: diagnostics.StepWatch | None = None) -> Tensor:
         """Clip the gradients and step; return their norm before."""
@@ -769,18 +768,6 @@ def means_by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
     return means
 
 
-def get_sum_dtype(device: torch.device) -> torch.dtype:
-    """Return the dtype of sums: float64, or float32 where there is none."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-def adam(
-    parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
-) -> torch.optim.Adam:
-    """Make the optimizer of a run."""
-    return torch.optim.Adam(
-        parameters,
-        lr=ppo.learning_rate,
-        eps=native.adam_eps,
-        fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
-    )
+def adam(parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig) -> torch.optim.Adam:
+    """Make the optimizer of a run; one kernel for all parameters."""
+    return torch.optim.Adam(parameters, lr=ppo.learning_rate, eps=native.adam_eps, fused=True)

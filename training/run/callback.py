@@ -12,8 +12,6 @@ from training.run.engine import Engine
 if TYPE_CHECKING:  # who logs need not wait for torch
     from training.run.checkpoint import State
 
-    pass
-
 
 class Log:
     """The log of a run; the base class writes nothing."""

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from training.run import trainers
-from training.run.options import Options, format_values, require, unknown_option
+from training.run.options import Options, format_values, require
 
 
 class Removed(NamedTuple):
@@ -35,6 +35,7 @@ class Removed(NamedTuple):
 
 
 _ONE_VALUE = "what trackers pay is added to the rewards of the game, and there is one value of both"
+_NOT_READ_OFF = "nothing of the observation is to be read off what the head sees"
 
 # By section and name.
 OPTIONS: dict[str, dict[str, Removed]] = {
@@ -51,16 +52,65 @@ OPTIONS: dict[str, dict[str, Removed]] = {
             "less of its memory",
         ),
         "clip_schedule": Removed("constant", "clip ranges do not change during a run"),
+        "burn_in": Removed(0, "all decisions of a chunk are learnt from"),
         "intrinsic_coef": Removed(None, _ONE_VALUE),
         "intrinsic_gamma": Removed(0.99, _ONE_VALUE),
         "intrinsic_episodic": Removed(True, _ONE_VALUE),
     },
+    "ppo": {
+        "rollout_buffer": Removed("stock", "Stable-Baselines3 stores the rollout"),
+        "algorithm": Removed("stock", "Stable-Baselines3 collects the rollout"),
+    },
+    "dqn": {
+        "polyak": Removed(None, "the network is copied into the target network"),
+        "head_width": Removed(0, "streams of the head have no hidden layers of their own"),
+        "bonus_head": Removed(False, "actions have quantiles alone"),
+        "side_weight": Removed(0.0, _NOT_READ_OFF),
+        "goal_weight": Removed(0.0, _NOT_READ_OFF),
+        "warm_start": Removed(None, "a training begins with parameters of its own"),
+    },
+    "evaluation": {
+        "goals": Removed("uniform", "goals of the comparison are any from 0 to N"),
+    },
+    "gate": {
+        "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
+    },
+    "hier": {
+        "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
+        "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
+    },
     "selfplay": {
         "weights": Removed("age", "newer snapshots are drawn more often"),
+        "play": Removed("sample", "snapshots draw their actions, as the learner does"),
     },
 }
-# Of an event of the tracker progress.
-EVENTS = {"weight": Removed(1.0, "each event is logged by itself")}
+# Of trackers, by kind.
+TRACKER_OPTIONS: dict[str, dict[str, Removed]] = {
+    "visits": {
+        "inverse_bonus": Removed(0.0, "count_bonus is divided by the root of the visits"),
+    },
+    "archive": {
+        "sampling": Removed("inverse_sqrt", "what was seldom seen is drawn more often"),
+        "capture_min_visits": Removed(3, "cells with more visits are not taken up"),
+    },
+    "quests": {
+        "scope": Removed("episode", "a lane begins its quests anew in each episode"),
+    },
+    "progress": {
+        "half_life": Removed(256.0, "what was counted has half its weight after 256 episodes"),
+    },
+}
+# Of the stages of quests and the events of progress.
+ITEMS: dict[str, dict[str, Removed]] = {
+    "stages": {
+        "requires": Removed([], "quests do not wait for each other"),
+    },
+    "events": {
+        "weight": Removed(1.0, "each event is logged by itself"),
+        "limit": Removed(None, "an event may happen in any step of an episode"),
+        "prior": Removed([1.0, 1.0], "both numbers of a posterior begin with 1"),
+    },
+}
 # Kinds of trackers, and what does something like it.
 TRACKERS = {
     "rnd": "visits pays for what is new",
@@ -94,9 +144,14 @@ def drop_from_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]
     return _drop(OPTIONS[section], section, values)
 
 
-def drop_from_event(option: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the removed options from those of an event that an option names; likewise."""
-    return _drop(EVENTS, option, values)
+def drop_from_tracker(kind: str, option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the removed options from those of a tracker that an option names; likewise."""
+    return _drop(TRACKER_OPTIONS.get(kind, {}), option, values)
+
+
+def drop_from_item(items: str, option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the removed options from those of a stage or an event; likewise."""
+    return _drop(ITEMS[items], option, values)
 
 
 def _drop(gone: Mapping[str, Removed], option: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,45 +210,14 @@ def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict
     trainer = str(values.get("trainer", "native"))
     own = {}
     for name, value in values.items():
-        if name in model.model_fields:
-            section = _find_section(model, name)
-            whole = section is None or not isinstance(value, Mapping)
-            own[name] = value if whole else _drop_from_section(section, name, value, trainer)
-        elif (owner := _find_owner(name)) is None:
-            own[name] = value  # no option at all: it is refused with the rest
+        owner = None if name in model.model_fields else _find_owner(name)
+        if owner is None:
+            own[name] = value  # what is no option at all is refused with the rest
         else:
             require(isinstance(value, Mapping), name, value, "a mapping of options to values")
-            for option in _drop_from_section(None, name, value, trainer):
-                raise unknown_option(f"{name}.{option}", owner[1].model_fields)
+            other, section = owner
+            _require_defaults(section, section.from_mapping(value), other, trainer)
     return own
-
-
-def _drop_from_section(
-    section: type[Options] | None, name: str, values: Mapping[str, Any], trainer: str
-) -> dict[str, Any]:
-    """Drop the options that a section has only with other trainers.
-
-    Parameters
-    ----------
-    section : type of Options or None
-        As the run's trainer has it, if it has it.
-    name : str
-    values : mapping
-    trainer : str
-    """
-    known = () if section is None else section.model_fields
-    left, theirs = {}, dict[str, dict[str, Any]]()
-    for option, value in values.items():
-        other = None if option in known else _find_owner(name, option)
-        if other is None:
-            left[option] = value
-        else:
-            theirs.setdefault(other[0], {})[option] = value
-    for owner, given in theirs.items():
-        model = _find_section(trainers.get_options(owner), name)
-        assert model is not None
-        _require_defaults(model, model.from_mapping(given), owner, trainer)
-    return left
 
 
 def _require_defaults(section: type[Options], given: Options, owner: str, trainer: str) -> None:
@@ -205,16 +229,11 @@ def _require_defaults(section: type[Options], given: Options, owner: str, traine
         require(same, f"{section.SECTION}{option}", getattr(given, option), only)
 
 
-def _find_owner(name: str, option: str | None = None) -> Any:
-    """Find the first trainer with that section, or with that option in it, and the section."""
+def _find_owner(name: str) -> tuple[str, type[Options]] | None:
+    """Find the first trainer with that section, and the section."""
     for trainer in trainers.names():
-        section = _find_section(trainers.get_options(trainer), name)
-        if section is not None and (option is None or option in section.model_fields):
-            return trainer, section
+        field = trainers.get_options(trainer).model_fields.get(name)
+        kind = None if field is None else field.annotation
+        if isinstance(kind, type) and issubclass(kind, Options):
+            return trainer, kind
     return None
-
-
-def _find_section(model: type[Options], name: str) -> type[Options] | None:
-    field = model.model_fields.get(name)
-    kind = None if field is None else field.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, Options) else None

@@ -99,10 +99,6 @@ class EvaluationConfig(Options):
     bids: Literal["rule_hard", "heuristic"] = option(
         "rule_hard", "who bids for a Worker in a whole game"
     )
-    goals: Literal["uniform", "estimate"] = option(
-        "uniform",
-        "goals of the comparison: any from 0 to N, or near what the hand promises",
-    )
     bootstrap: Whole = option(2000, "resamples of the 95 % intervals", ge=1)
     seed: Whole = option(
         0,
@@ -171,9 +167,6 @@ class SelfPlayConfig(Options):
         "newest snapshots from which opponents are drawn, each as often as its rank by age says, "
         "the newest most often",
         ge=1,
-    )
-    play: Literal["sample", "best"] = option(
-        "sample", "whether snapshots draw their actions, as the learner does, or play the best"
     )
     bots: Number = option(
         0.25,

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from training.ppo.options import OnPolicyConfig, PPOConfig
+from training.ppo.options import OnPolicyConfig
 from training.run.config import Only
 from training.run.options import option
-
-
-class SB3Config(PPOConfig):
-    """Hyper-parameters of PPO, and which parts of Stable-Baselines3 are replaced."""
-
-    rollout_buffer: Literal["stock", "fast"] = option(
-        "stock",
-        "who stores the rollout: SB3 or, without copies, :mod:`training.sb3.buffer`, whose "
-        "minibatches draw the same samples in another order",
-    )
-    algorithm: Literal["stock", "batch"] = option(
-        "stock",
-        "who collects the rollout: SB3 or, without a loop over lanes, :mod:`training.sb3.algo`",
-    )
 
 
 class SB3Run(OnPolicyConfig):
@@ -36,7 +22,6 @@ class SB3Run(OnPolicyConfig):
     )
 
     trainer: Literal["sb3"] = option("sb3", "stock PPO")
-    ppo: SB3Config = option(SB3Config, "hyper-parameters of PPO")
 
     def buffer_bytes(self, obs_bytes: int, num_actions: int) -> int:
         """Return the bytes of a rollout buffer; parameters as of :meth:`check_memory`."""

@@ -10,7 +10,6 @@ from training.run import checkpoint, envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
-from training.run.options import require
 from training.sb3 import policy
 from training.sb3.options import SB3Run
 from training.sb3.trainer import SB3Trainer
@@ -34,12 +33,9 @@ def check(config: SB3Run, engine: Engine) -> None:
     Raises
     ------
     ConfigError
-        Observations that SB3, or the buffer that was asked for, cannot take.
+        Observations that SB3 cannot take.
     """
     policy.check(engine)
-    buffer = config.ppo.rollout_buffer
-    fits = engine.obs_dtype.names is None or buffer == "stock"
-    require(fits, "ppo.rollout_buffer", buffer, "'stock' for an observation of several arrays")
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """``sb3_contrib.MaskablePPO``: stock by default, and nothing of it is ever patched.
 
-A faster buffer, bfloat16 layers and batched collection are options (``ppo.rollout_buffer``,
-``ppo.precision``, ``ppo.algorithm``): constructor arguments and subclasses.
+Layers in bfloat16 are an option, ``ppo.precision``: a policy class and an argument of it.
 
 Its own ``learn`` goes on to the end, so an iteration of it is taken here, step by step as there.
 Its own ``save`` leaves out engine, generators and last observation, so that a resumed run would be
@@ -29,8 +28,6 @@ from training.run.checkpoint import State
 from training.run.engine import Engine, restore_lanes, seating_of
 from training.run.seeds import global_generators, set_global_generators, stream_seed, training_seed
 from training.run.trainer import Metrics, Trainer, check_loss, check_parameters
-from training.sb3.algo import BatchMaskablePPO
-from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
@@ -71,10 +68,9 @@ class SB3Trainer(Trainer):
     def __init__(self, config: SB3Run, engine: Engine) -> None:
         assert isinstance(engine, BatchEngine)
         self.config, self.engines = config, [engine]
-        batch = config.ppo.algorithm == "batch"  # which counts episodes itself
-        block = batch or config.num_envs >= BLOCK_MASKS_FROM
+        block = config.num_envs >= BLOCK_MASKS_FROM
         masks: Literal["rows", "block"] = "block" if block else "rows"
-        vec = BatchVecEnv(engine, masks=masks, monitor=not batch, **LENT)
+        vec = BatchVecEnv(engine, masks=masks, **LENT)
         self.vec = TrainerVecEnv(vec, config.mask_schedule, self)
         self.model = build(config, self.vec)
         self._callback: BaseCallback | None = None
@@ -188,10 +184,9 @@ def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
     """Make MaskablePPO by a config, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
-    algorithm = BatchMaskablePPO if ppo.algorithm == "batch" else MaskablePPO
     autocast = config.precision != "fp32"
     stock = "MultiInputPolicy" if isinstance(vec.observation_space, spaces.Dict) else "MlpPolicy"
-    model = algorithm(
+    model = MaskablePPO(
         AutocastMaskablePolicy if autocast else stock,
         vec,
         learning_rate=rate if ppo.lr_schedule == "constant" else lambda left: rate * left,
@@ -205,7 +200,6 @@ def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
         vf_coef=ppo.vf_coef,
         max_grad_norm=ppo.max_grad_norm,
         target_kl=ppo.target_kl,
-        rollout_buffer_class=FastMaskableRolloutBuffer if ppo.rollout_buffer == "fast" else None,
         policy_kwargs=policy_kwargs(ppo) | ({"precision": config.precision} if autocast else {}),
         seed=stream_seed(config.seed, "init"),
         device=config.device,

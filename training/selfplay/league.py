@@ -85,7 +85,6 @@ class League:
             engine,
             self.pool,
             seed=seed,
-            best=self.options.play == "best",
             latest=self.options.latest,
             sight=self._sight,
         )

@@ -25,7 +25,7 @@ from fastenv import BatchEngine
 from fastenv.files import read_regular
 from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import FeedForwardNet
-from training.nets.distribution import Sampler, masked_log_probs, mode
+from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import as_tensor
 from training.players.network import Sight, shown
 from training.run import files
@@ -219,8 +219,6 @@ class PoolPlayer:
         The frozen policies.
     seed : int
         Of the generators that draw opponents and their actions, of all lanes together.
-    best : bool
-        They play their best actions instead.
     latest : float
         How often a seat gets :attr:`Pool.latest` in place of a snapshot.
     sight : callable, optional
@@ -238,13 +236,12 @@ class PoolPlayer:
         pool: Pool,
         *,
         seed: int,
-        best: bool = False,
         latest: float = 0.0,
         sight: Sight = shown,
     ) -> None:
         self._latest = latest
         n = engine.num_envs
-        self._pool, self._see, self._best = pool, sight, best
+        self._pool, self._see = pool, sight
         self._draws = np.random.default_rng(seed)
         self._sampler = Sampler(seed, torch.device("cpu"))
         self.snapshots = np.full((n, engine.external_seats.count - 1), -1, np.int32)
@@ -279,7 +276,7 @@ class PoolPlayer:
                 logits[group] = net.logits(as_tensor(seen[group]))
             legal = torch.from_numpy(engine.mask[lanes] != 0)
             log_probs = masked_log_probs(logits, legal)
-            chosen = mode(log_probs) if self._best else self._sampler(log_probs, legal)
+            chosen = self._sampler(log_probs, legal)
         actions: np.ndarray = chosen.numpy().astype(np.int32)
         return actions
 

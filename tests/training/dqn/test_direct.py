@@ -30,8 +30,8 @@ def fused(monkeypatch):
 NETS = [
     {},
     {"dueling": False, "num_quantiles": 1, "double": False},
-    {"bonus_head": True, "activation": "tanh"},
-    {"bonus_head": True, "dueling": False, "net_arch": (), "double": False},
+    {"activation": "tanh"},
+    {"dueling": False, "net_arch": (), "double": False},
 ]
 
 
@@ -126,7 +126,6 @@ def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     "options",
     [
         {"noisy": True},
-        {"head_width": 8},
         {"activation": "gelu"},
         {"recurrent": "gru", "seq_len": 4, "burn_in": 0},
     ],

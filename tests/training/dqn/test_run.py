@@ -218,30 +218,6 @@ def test_game_of_records_whose_decisions_last_is_learnt_from(train, runs):
     assert len(discounts.unique()) > 2
 
 
-def test_new_run_begins_with_the_parameters_of_another(train, runs, capsys):
-    assert train("first") == 0
-    path = str(runs / "first")
-    frozen = {"learning_starts": 296, "warm_start": path}
-    capsys.readouterr()
-    assert train("second", "--total-steps", 128, **frozen) == 0
-    assert "they end before: nothing is learnt" in capsys.readouterr().err
-    ours, theirs = saved(runs / "second", 128)["model"], saved(runs / "first")["model"]
-    assert equal(ours["policy"], theirs["policy"])
-    assert equal(ours["target"], theirs["policy"])
-    for flags, options, says in (
-        ((), {"warm_start": path, "net_arch": [8]}, "its network is"),
-        (("--env", "SkullKingFlat-v0"), {"warm_start": path}, "its env is"),
-        ((), {"warm_start": str(runs / "none")}, "the folder of a run that has a checkpoint"),
-    ):
-        capsys.readouterr()
-        assert train("third", *flags, **options) == 2
-        error = capsys.readouterr().err
-        assert "dqn.warm_start=" in error
-        assert says in error
-        assert error.count("\n") == 1
-        assert not (runs / "third").exists()
-
-
 def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
     gate = {
         "stages": [
@@ -272,7 +248,6 @@ def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
         ({"recurrent": "ssm", "recurrent_size": 5}, "dqn.recurrent_size must be even"),
         ({"recurrent": "gru"}, "dqn.capacity must be at least"),
         ({"precision": "fp16"}, "dqn.precision='fp16' is not possible"),
-        ({"polyak": 0.0}, "dqn.polyak=0.0"),
         ({"num_quantile": 5}, "'dqn.num_quantile' is not an option"),
     ],
 )

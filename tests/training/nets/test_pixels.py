@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from fastenv.errors import ConfigError
 from fastenv.gameboy import frames as packed_frames
 from tests.needs import needs_core
 from tests.tables import walk
@@ -26,10 +25,10 @@ from training.run.envs import make_engine
 SCREEN = np.dtype(
     [("pixels", "u1", (2, 72, 80)), ("senses", "f4", (4,)), ("goal", "f4", (3,))], align=True
 )
-# The network as it is written down: two cells behind a linear recurrence, noisy dueling streams.
+# All of it: two cells behind a linear recurrence, noisy dueling streams.
 WHOLE = {
     **{"encoder": "pixels", "net_arch": (), "recurrent": "ssm_gru_lstm", "recurrent_size": 288},
-    **{"head_width": 96, "noisy": True, "bonus_head": True, "side_weight": 0.05},
+    "noisy": True,
 }
 
 
@@ -54,8 +53,7 @@ def test_network_has_the_sizes_that_are_written_down():
     assert net.encoder.size_out == 192
     assert [arm.state_size for arm in net.cell.arms] == [144, 288]
     assert net.cell.arms[0].cell.input_size == 192 + 64
-    assert net.head.advantage[0].weight.shape == (96, 288)
-    assert net.readers[0].weight.shape == (4, 288)
+    assert net.head.advantage.weight.shape == (3 * 51, 288)
     obs = as_tensor(screens(3))
     values, _, state = net.step(obs, state=torch.zeros(3, net.state_size))
     assert values.shape == (3, 3)
@@ -79,29 +77,19 @@ def test_side_features_follow_the_goal_where_there_is_one():
     first, second = (encoder(as_tensor(x)) for x in (found, other))
     assert torch.equal(first[:, :96], second[:, :96])
     assert not torch.allclose(first[:, 96:], second[:, 96:])
-    assert (encoder.num_sides, encoder.num_goals) == (4, 3)
-    assert PixelEncoder(layout(goals=())).num_sides == 7
+    assert (encoder.side.layers[0].in_features, encoder.side.goal[0].in_features) == (4, 3)
+    assert PixelEncoder(layout(goals=())).side.layers[0].in_features == 7
 
 
 def test_every_part_of_the_network_learns():
-    net = QNetwork(layout(), DQNConfig(**{**WHOLE, "goal_weight": 0.1}))
+    net = QNetwork(layout(), DQNConfig(**WHOLE))
     net.draw_noise(1, torch.Generator().manual_seed(1))
     obs = as_tensor(screens(6)).unflatten(0, (3, 2))
     how = {"state": torch.zeros(2, net.state_size), "done": torch.zeros(3, 2, dtype=torch.bool)}
     latent, _ = net.unroll(obs, **how)
-    latent = latent.flatten(0, 1)
-    further = net.auxiliary(latent, obs.flatten(0, 1))
-    assert further.detach() > 0
-    (net.head(latent).square().mean() + further).backward()
+    net.head(latent.flatten(0, 1)).square().mean().backward()
     still = {n for n, p in net.named_parameters() if p.grad is None or not (p.grad != 0).any()}
     assert still == set()
-
-
-def test_weight_of_features_that_are_not_there_is_refused():
-    for options in ({"encoder": "auto"}, {"encoder": "pixels"}):
-        plain = layout_of("u1", (1, 40, 40))
-        with pytest.raises(ConfigError, match=r"dqn\.side_weight=0\.05 is not possible"):
-            QNetwork(plain, DQNConfig(**options, side_weight=0.05))
 
 
 class Screen(ToyEngine):

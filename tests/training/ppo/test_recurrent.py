@@ -52,20 +52,6 @@ def test_states_of_the_rollout_are_zero_at_the_start_of_episodes(make_trainer, k
     assert (states[~fresh] != 0).any(-1).all()
 
 
-def test_burn_in_is_not_learnt_from(make_trainer):
-    trainer = make_trainer(Counting(6), recurrent="gru", burn_in=1, **RECURRENT)
-    trainer.start()
-    trainer.collect()
-    pieces = [trainer.rollout.gather(p) for m in trainer.minibatches.epoch() for p in m]
-    assert sum(len(piece.samples.adv) for piece in pieces) == 16 * 6 * 3 // 4
-    piece = pieces[0]
-    piece.states.requires_grad_()
-    logits, value = trainer._evaluate(piece)
-    (logits.sum() + value.sum()).backward()
-    assert (piece.states.grad == 0).all()
-    trainer.iterate()
-
-
 def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(make_trainer):
     trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "batch_size": 64})
     trainer.start()

@@ -57,14 +57,14 @@ def walk(lanes=8, **options):
     return BatchVecEnv(engine, **options)
 
 
-def model(vec, algorithm=MaskablePPO, policy="MlpPolicy", **options):
-    made = algorithm(policy, vec, **{**SMALL, **options})
+def model(vec, policy="MlpPolicy", **options):
+    made = MaskablePPO(policy, vec, **{**SMALL, **options})
     made.set_logger(Logger(None, []))
     return made
 
 
 class Rollouts(BaseCallback):
-    """Keeps a copy of every rollout and counts how episodes ended."""
+    """Keeps a copy of every rollout."""
 
     names = (
         *("observations", "actions", "rewards", "episode_starts", "values", "log_probs"),
@@ -73,12 +73,9 @@ class Rollouts(BaseCallback):
 
     def __init__(self):
         super().__init__()
-        self.kept, self.cut, self.ended = [], 0, 0
+        self.kept = []
 
     def _on_step(self):
-        engine = self.training_env.unwrapped.engine
-        self.cut += int(engine.truncated.sum())
-        self.ended += int(engine.terminated.sum())
         return True
 
     def _on_rollout_end(self):

@@ -1,4 +1,4 @@
-"""The options that choose the pieces; without them everything is stock."""
+"""The option that replaces a piece; without it everything is stock."""
 
 import os
 import re
@@ -10,18 +10,14 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.ppo_mask.policies import MlpPolicy
 
-from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.layers import load_preset, read_presets
-from training.sb3.algo import BatchMaskablePPO
-from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy
 from training.sb3.trainer import build
 
 TINY = {"n_steps": 16, "batch_size": 32, "net_arch": [16]}
-FASTER = {"rollout_buffer": "fast", "precision": "bf16", "algorithm": "batch"}
 
 
 def built(**ppo):
@@ -39,29 +35,13 @@ def test_defaults_and_presets_are_stock():
     on_policy = [name for name in read_presets() if load_preset(name).get("trainer") != "dqn"]
     for name in on_policy:
         config = RunConfig.from_mapping({**load_preset(name), "trainer": "sb3"})
-        chosen = (config.ppo.rollout_buffer, config.precision, config.ppo.algorithm)
-        assert chosen == ("stock", "fp32", "stock")
+        assert config.precision == "fp32"
 
 
-@pytest.mark.parametrize(
-    ("option", "part", "kind"),
-    [
-        ({"algorithm": "batch"}, 0, BatchMaskablePPO),
-        ({"precision": "bf16"}, 1, AutocastMaskablePolicy),
-        ({"precision": "auto"}, 1, AutocastMaskablePolicy),
-        ({"rollout_buffer": "fast"}, 2, FastMaskableRolloutBuffer),
-    ],
-)
-def test_each_option_replaces_its_part_alone(option, part, kind):
-    found, stock = parts(built(**option)), parts(built())
-    assert found[part] is kind
-    assert all(found[k] is stock[k] for k in range(3) if k != part)
-
-
-@pytest.mark.parametrize("name", FASTER)
-def test_unknown_choice_is_refused_by_name(name):
-    with pytest.raises(ConfigError, match=f"ppo.{name}='magic' is not possible"):
-        RunConfig.from_mapping({"ppo": {name: "magic"}})
+@pytest.mark.parametrize("precision", ["bf16", "auto"])
+def test_the_precision_replaces_the_policy_alone(precision):
+    found = parts(built(precision=precision))
+    assert found == (MaskablePPO, AutocastMaskablePolicy, MaskableRolloutBuffer)
 
 
 def test_deterministic_run_asks_cublas_for_the_same_bits(train, tmp_path, monkeypatch):
@@ -72,8 +52,7 @@ def test_deterministic_run_asks_cublas_for_the_same_bits(train, tmp_path, monkey
 
 
 def test_resumed_run_equals_an_uninterrupted_one(train, tmp_path):
-    flags = ["--trainer", "sb3"]
-    flags += [text for name, value in FASTER.items() for text in ("--set", f"ppo.{name}={value}")]
+    flags = ["--trainer", "sb3", "--set", "ppo.precision=bf16"]
     assert train(tmp_path, "whole", *flags) == 0
     assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
     assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0

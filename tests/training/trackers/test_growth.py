@@ -53,7 +53,7 @@ def test_a_state_is_restored():
 
 def test_mistakes_are_named():
     engine = Trace(2)
-    with pytest.raises(ConfigError, match="weight=nan: must be a finite number"):
-        GrowthReward(engine, "value", math.nan)
+    with pytest.raises(ConfigError, match="weight=nan is not possible: weight must be a finite"):
+        GrowthReward.OPTIONS(source="value", weight=math.nan)
     with pytest.raises(ConfigError, match="'purse'"):
         GrowthReward(engine, "purse")

@@ -139,37 +139,35 @@ def test_growth_takes_a_source_and_a_weight(engine):
         assert told in str(raised.value)
 
 
-def test_conditions_are_values_intervals_and_bits(engine):
+def test_conditions_are_values_and_intervals(engine):
     stages = [
         {"quest": "a", "when": {"won": 1}, "reward": 2.0},
         {"quest": "a", "when": {"won": [2, None], "cards": [None, 9]}},
-        {"quest": "b", "when": {"bid": {"bit": 0}}, "requires": ["a"]},
+        {"quest": "b", "when": {"bid": 3}},
     ]
     quests = options.build(engine, {"quests": {"stages": stages}}, seed=0)._named["quests"]
     assert quests.quests == ["a", "b"]
     inf = np.inf
-    np.testing.assert_array_equal(quests._low, [[1, -inf, -inf], [2, -inf, -inf], [-inf, -inf, 1]])
-    np.testing.assert_array_equal(quests._high, [[1, inf, inf], [inf, 9, inf], [inf, inf, 1]])
+    np.testing.assert_array_equal(quests._low, [[1, -inf, -inf], [2, -inf, -inf], [-inf, -inf, 3]])
+    np.testing.assert_array_equal(quests._high, [[1, inf, inf], [inf, 9, inf], [inf, inf, 3]])
 
 
 @walk(
     ("given", "named", "allowed"),
     [
         ({"when": 5}, "when=5", "a mapping"),
-        ({"when": {"won": [[], 1]}}, "when.won=[[], 1]", "a number, [low, high] or {bit: number}"),
-        ({"when": {"won": ["a", "b"]}}, "when.won=['a', 'b']", "a number, [low, high] or {bit"),
-        ({"when": {"won": [True, None]}}, "when.won=[True, None]", "a number, [low, high] or {bit"),
-        ({"when": {"won": None}}, "when.won=None", "a number, [low, high] or {bit: number}"),
-        ({"when": {"won": {"bit": "x"}}}, "when.won={'bit': 'x'}", "a number, [low, high] or {bit"),
-        ({"when": None}, "when=None", "a mapping"),
+        ({"when": {"won": [[], 1]}}, "when.won=[[], 1]", "a number or [low, high]"),
+        ({"when": {"won": ["a", "b"]}}, "when.won=['a', 'b']", "a number or [low, high]"),
+        ({"when": {"won": [True, None]}}, "when.won=[True, None]", "a number or [low, high]"),
+        ({"when": {"won": None}}, "when.won=None", "a number or [low, high]"),
+        ({"when": {"won": {"bit": 0}}}, "when.won={'bit': 0}", "a number or [low, high]"),
+        ({"when": None}, "when=None", "given"),
         ({"quest": []}, "quest=[]", "a text"),
         ({"quest": None}, "quest=None", "given"),
         ({"reward": "much"}, "reward='much'", "a number"),
         ({"reward": True}, "reward=True", "a finite number"),
         ({"reward": None}, "reward=None", "a finite number"),
-        ({"requires": 5}, "requires=5", "a list of texts"),
-        ({"requires": "a"}, "requires='a'", "a list of texts"),
-        ({"requires": [["a"]]}, "requires=[['a']]", "a list of texts"),
+        ({"requires": ["a"]}, "requires=['a']", "[] or left out: the option was removed, and qu"),
     ],
 )
 def test_what_no_stage_can_have_is_refused_by_name(engine, given, named, allowed):
@@ -180,13 +178,11 @@ def test_what_no_stage_can_have_is_refused_by_name(engine, given, named, allowed
 @walk(
     ("given", "named", "allowed"),
     [
-        ({"prior": 5}, "prior=5", "a list of two numbers"),
-        ({"prior": ["a", 1]}, "prior=['a', 1]", "a list of two numbers"),
-        ({"prior": [1, 2, 3]}, "prior=[1, 2, 3]", "a list of two numbers"),
         ({"name": 5}, "name=5", "a text"),
         ({"threshold": "much"}, "threshold='much'", "a number"),
         ({"weight": 2.0}, "weight=2.0", "1.0 or left out: the option was removed, and each"),
-        ({"limit": 2.5}, "limit=2.5", "an integer"),
+        ({"limit": 3}, "limit=3", "null or left out: the option was removed, and an event"),
+        ({"prior": [1, 2]}, "prior=[1, 2]", "[1.0, 1.0] or left out: the option was removed, and"),
         ({"kind": []}, "kind=[]", "one of 'rise', 'fall', 'change'"),
         ({"kind": "jump"}, "kind='jump'", "one of 'rise', 'fall', 'change'"),
         ({"source": None}, "source=None", "given"),
@@ -223,14 +219,38 @@ def test_options_that_stages_and_events_do_not_have_or_lack_are_named(engine):
 
 
 def test_what_is_possible_in_stages_and_events_is_taken(engine):
-    event = {"name": "a", "source": "won", "kind": "fall", "limit": None, "prior": [1, 0.5]}
-    event["weight"] = 1  # which was the default of an option that was removed
-    stage = {"quest": "a", "when": {}, "reward": 2, "requires": []}
+    event = {"name": "a", "source": "won", "kind": "fall", "threshold": 2}
+    stage = {"quest": "a", "when": {}, "reward": 2}
+    # The defaults of options that were removed.
+    event |= {"limit": None, "prior": [1, 1.0], "weight": 1}
+    stage |= {"requires": []}
     given = {"progress": {"events": [event]}, "quests": {"stages": [stage]}}
     named = options.build(engine, given, seed=0)._named
-    assert named["progress"].alpha.tolist() == [1.0]
-    assert named["progress"].beta.tolist() == [0.5]
+    assert named["progress"]._threshold.tolist() == [2.0]
     assert named["quests"]._reward.tolist() == [2.0]
+
+
+@walk(
+    ("kind", "gone", "other"),
+    [
+        ("visits", {"inverse_bonus": 0.0}, 0.1),
+        ("archive", {"sampling": "inverse_sqrt"}, "least_visited"),
+        ("archive", {"capture_min_visits": 3}, 9),
+        ("quests", {"scope": "episode"}, "lifetime"),
+        ("progress", {"half_life": 256}, None),
+    ],
+)
+def test_options_that_were_removed_are_read_at_their_defaults_alone(engine, kind, gone, other):
+    needed = {
+        "visits": {"cell": "round"},
+        "archive": {"cell": "round"},
+        "quests": {"stages": [{"quest": "a", "when": {"won": 1}}]},
+        "progress": {"events": [{"name": "a", "source": "won"}]},
+    }[kind]
+    assert options.build(engine, {kind: {**needed, **gone}}, seed=0) is not None
+    (name,) = gone
+    with pytest.raises(ConfigError, match=rf"^trackers\.again\.{name}={other!r} .*was removed"):
+        options.build(engine, {"again": {"kind": kind, **needed, name: other}}, seed=0)
 
 
 def test_a_source_that_is_needed_cannot_be_null(engine):
@@ -262,7 +282,7 @@ LONG = "a" * 20_000
         {LONG: {"kind": "episodes"}},
         {"visits": {"cell": LONG}},
         {"visits": {"cell": "round", LONG: 1}},
-        {"archive": {"cell": "round", "sampling": LONG}},
+        {"archive": {"cell": "round", "visits": LONG}},
         {"quests": {"stages": [{"quest": LONG, "column": "round"}]}},
         {"quests": {"stages": [{LONG: 1}]}},
         {"progress": {"events": [{"name": LONG, "column": "round", "kind": "no"}]}},

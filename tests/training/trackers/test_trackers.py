@@ -34,8 +34,8 @@ def prospector_trackers(engine):
         engine,
         {
             "visits": visits,
-            "quests": QuestReward(engine, [Stage("scan", {"scan_count": (3, np.inf)})]),
-            "progress": BayesProgressTracker(engine, [Event("credits", "credits", 1.0)]),
+            "quests": QuestReward(engine, [Stage(quest="scan", when={"scan_count": (3, None)})]),
+            "progress": BayesProgressTracker(engine, [Event(name="credits", source="credits")]),
             "episodes": EpisodeStats(engine, "survival", archive.placed),
         },
         archive,
@@ -96,7 +96,7 @@ def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers()
     before = 0
     while archive.restarts == before:
         collect(engine, trackers, rng, 1, obs, mask, [])
-    placed = np.flatnonzero(archive.placed & (progress.length == 0))
+    placed = np.flatnonzero(archive.placed & ((engine.terminated | engine.truncated) != 0))
     assert placed.size
     engine.refresh()
     assert np.array_equal(obs, engine.obs)
@@ -106,7 +106,11 @@ def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers()
 
 def test_bonuses_are_in_the_stored_reward():
     engine = Trace(7)
-    quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
+    stages = [
+        Stage(quest="a", when={"room": 1}, reward=0.3),
+        Stage(quest="b", when={"x": 2}, reward=0.1),
+    ]
+    quests = QuestReward(engine, stages)
     visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
     trackers = Trackers(engine, {"v": visits, "q": quests})
     trackers.step(None, EngineStep(engine, None, engine.obs, engine.mask))

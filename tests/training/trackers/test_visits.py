@@ -145,8 +145,14 @@ def test_wrong_cells_and_sources_are_named():
     engine = Trace(3)
     with pytest.raises(ConfigError, match=r"'nowhere'.*room"):
         VisitCounter(engine, "nowhere", 3)
-    with pytest.raises(ConfigError, match="num_places"):
-        VisitCounter(engine, "room", 3, place="room")
+    for wrong, named in (
+        ({"place": "room"}, "num_places=0 .* given together with place"),
+        ({"num_places": 3}, "num_places=3 .* given together with place"),
+        ({"transition_bonus": 0.5}, r"transition_bonus=0\.5 .* given with place"),
+        ({"num_cells": 0}, "num_cells=0 .* at least 1"),
+    ):
+        with pytest.raises(ConfigError, match=named):
+            VisitCounter.OPTIONS(**{"cell": "room", **wrong})
     counter = VisitCounter(engine, lambda v: np.array([0, 3, 1]), 3)
     with pytest.raises(ValueError, match="lane 1: cell 3 must be from -1 to 2"):
         counter.observe(engine, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,7 +226,3 @@ def play_samples(engine: BatchEngine, make: MakePlayer, seed: int) -> tuple[np.n
     now = kept["round_idx"].astype(np.int64)
     gained = totals[lane, now + 1] - totals[lane, now]
     return kept, gained.astype(np.float32)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -32,16 +32,13 @@ from training.run.seeds import GOAL_SEEDS
 
 ROUNDS = 20_000  # of a comparison, unless the config says otherwise
 BASELINE, OVERALL = "rule_hard", "overall"
-GOALS = {
-    "uniform": "0 to N equally likely, so that many are out of reach",
-    "estimate": "what the hand promises, one less or one more",
-}
+GOALS = "0 to N equally likely, so that many are out of reach"
 Rates = Mapping[str, Mapping[str, Interval]]  # player to group of rounds to rate
 
 
 def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
     """Return the rounds of an agent that plays to goals, and of those it is compared with."""
-    fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
+    fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "uniform"}
     rounds = ROUNDS if options.episodes is None else options.episodes
     network, first = partial(Network, trained.logits), GOAL_SEEDS + options.seed
     makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
@@ -108,7 +105,7 @@ def _report_goals(
     rates, gaps = drawn.means, drawn.gaps(BASELINE, OVERALL)
     caption = (
         f"{rounds.episodes:,} rounds, each played by everybody with the same cards, goal and "
-        f"opponents' bids; rounds 1 to 10 equally likely, goals {GOALS[options.goals]}; "
+        f"opponents' bids; rounds 1 to 10 equally likely, goals {GOALS}; "
         "intervals of 95 %, differences paired."
     )
     table = make_table("The same goals and deals", caption, ["goals reached %"], rates)
@@ -129,7 +126,7 @@ def _report_goals(
     )
     return {
         "protocol": "the same rounds, goals and deals for every policy; rounds uniform",
-        "goals": GOALS[options.goals],
+        "goals": GOALS,
         "first_seed": GOAL_SEEDS + options.seed,
         "episodes": rounds.episodes,
         "opponents": trained.config.env_options.get("opponents", "rule_medium"),

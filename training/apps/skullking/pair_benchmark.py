@@ -97,11 +97,10 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     }
 
 
-def measure_flags(flags: Any, steps: int, games: int, seconds: float = 0.0) -> dict[str, Any]:
+def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
     """Return the measured fields of a configuration, as ``stock.measure`` does for one agent.
 
-    Its two policies are paid for different things, so that there is no reward to compare, and
-    nothing to be learnt from more ``seconds``.
+    Its two policies are paid for different things, so that there is no reward to compare.
     """
     return measure(settings(flags), steps, games)
 

@@ -5,12 +5,11 @@ from training.callbacks.trackers.base import Source, StepReader, Tracker, Tracke
 from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
-from training.callbacks.trackers.quests import Bit, QuestReward, Stage
+from training.callbacks.trackers.quests import QuestReward, Stage
 from training.callbacks.trackers.visits import VisitCounter
 
 __all__ = [
     "BayesProgressTracker",
-    "Bit",
     "EpisodeStats",
     "Event",
     "GrowthReward",

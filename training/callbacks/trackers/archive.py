@@ -6,12 +6,11 @@ begin where few have been. A state is a row of bytes, so keeping and restoring o
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
@@ -27,8 +26,23 @@ from training.callbacks.trackers.quests import QuestReward
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
+from training.run.options import Number, Options, Text, Truth, Whole, option
 
-_NO_LIMIT = np.iinfo(np.int64).max
+SELDOM = 3  # visits
+
+
+class ArchiveOptions(Options):
+    """Options of an archive of states; see :class:`StateArchive`."""
+
+    cell: Any = option(..., "source of the cells")
+    score: Any = option(None, "source of a value of which each cell keeps the greatest")
+    visits: Text | None = option(None, "name of the counter of visits of the same cells")
+    max_cells: Whole = option(1000, "cells that are kept", ge=1)
+    p_archive: Number = option(0.5, "how often an episode begins in the archive", ge=0, le=1)
+    swarm: Text | None = option(
+        None, "name of the quests whose first completion sends every lane to the state behind it"
+    )
+    afresh: Truth = option(False, "return and length count from the archived state on")
 
 
 class StateArchive(Tracker):
@@ -46,14 +60,11 @@ class StateArchive(Tracker):
     score : str or callable, optional
         Source of a value of which each cell keeps the greatest; default 0.
     visits : VisitCounter, optional
-        Of the same cells, and observed before; only cells it has counted ``capture_min_visits``
-        times at most are taken up.
+        Of the same cells, and observed before; only cells it has counted :data:`SELDOM` times at
+        most are taken up.
     max_cells : int
-    capture_min_visits : int
     p_archive : float
         Probability that an episode begins in a state of the archive.
-    sampling : "inverse_sqrt" or "least_visited"
-        See :meth:`sample_frontier`.
     swarm : QuestReward, optional
         Quests, observed before. The first state behind a quest, of any lane, is where the next
         episode of every lane begins. Only quests further down in their order come after it.
@@ -81,6 +92,7 @@ class StateArchive(Tracker):
         State rows.
     """
 
+    OPTIONS = ArchiveOptions
     growing = ("cells", "visits", "scores", "last_steps", "blobs")
     placed: Array
 
@@ -92,27 +104,16 @@ class StateArchive(Tracker):
         *,
         visits: VisitCounter | None = None,
         max_cells: int = 1000,
-        capture_min_visits: int = 3,
         p_archive: float = 0.5,
-        sampling: Literal["inverse_sqrt", "least_visited"] = "inverse_sqrt",
         swarm: QuestReward | None = None,
         afresh: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__(engine)
-        if max_cells < 1:
-            raise ConfigError(f"max_cells={max_cells}: must be at least 1")
         check_room("max_cells", max_cells, max_cells * (engine.spec.state_dtype.itemsize + 56))
-        if not 0.0 <= p_archive <= 1.0:
-            raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
-        if sampling not in ("inverse_sqrt", "least_visited"):
-            raise ConfigError(f"sampling={show(sampling)}: must be inverse_sqrt or least_visited")
-        if not isinstance(afresh, bool):
-            raise ConfigError(f"afresh={show(afresh)}: must be true or false")
         self._cell = check_source(engine, cell)
         self._score = None if score is None else check_source(engine, score)
-        self._counter, self._limit = visits, capture_min_visits
-        self._p, self._sampling, self._afresh = p_archive, sampling, afresh
+        self._counter, self._p, self._afresh = visits, p_archive, afresh
         self._rng = np.random.default_rng(seed)
         n = engine.num_envs
         self._blobs = np.zeros((max_cells, engine.spec.state_dtype.itemsize), np.uint8)
@@ -152,8 +153,8 @@ class StateArchive(Tracker):
         step : int
             Decisions until now.
         counts : array_like of int, shape (k,), optional
-            Visits of the cells in all; new cells above ``capture_min_visits`` are not kept.
-            Default keeps all.
+            Visits of the cells in all; new cells above :data:`SELDOM` are not kept. Default keeps
+            all.
 
         Returns
         -------
@@ -162,10 +163,9 @@ class StateArchive(Tracker):
         """
         cell, lanes = np.asarray(cells, np.int64), np.asarray(env_idx, np.int64)
         count = np.zeros_like(cell) if counts is None else np.asarray(counts, np.int64)
-        limit = _NO_LIMIT if counts is None else self._limit
         new_slots = np.empty_like(cell)
         self._used, new = kernels.add_cells(
-            *(cell, np.asarray(scores, np.float64), count, limit, step, self._index, self._cells),
+            *(cell, np.asarray(scores, np.float64), count, SELDOM, step, self._index, self._cells),
             *(self._visits, self._scores, self._last, self._used, self._owner, new_slots),
         )
         slots: Array = np.unique(new_slots[:new])
@@ -176,13 +176,10 @@ class StateArchive(Tracker):
     def sample_frontier(self, k: int) -> Array:
         """Draw ``k`` slots with replacement, from the archive's own generator.
 
-        Weights are ``1 / sqrt(visits + 1)``, or equal among the least visited.
+        Weights are ``1 / sqrt(visits + 1)``.
         """
         if not self._used:
             raise ValueError("the archive is empty")
-        if self._sampling == "least_visited":
-            least = np.flatnonzero(self.visits == self.visits.min())
-            return np.asarray(least[self._rng.integers(len(least), size=k)])
         ladder = np.cumsum(1.0 / np.sqrt(self.visits + 1.0))
         drawn = np.searchsorted(ladder, self._rng.random(k) * ladder[-1], side="right")
         slots: Array = np.minimum(drawn, self._used - 1)
@@ -227,14 +224,15 @@ class StateArchive(Tracker):
 
     def _keep_milestone(self, swarm: QuestReward) -> None:
         """Keep the state behind a quest that no lane had completed, for the next episodes."""
-        completed = swarm.completed >> (self.furthest + 1)
-        completed[ended_lanes(self._engine)] = 0  # their rows are those of the next episodes
-        if not completed.any():
+        completed = swarm.completed
+        completed[:, : self.furthest + 1] = False
+        completed[ended_lanes(self._engine)] = False  # their rows are those of the next episodes
+        new = np.flatnonzero(completed.any(axis=0))
+        if not new.size:
             return
-        furthest = int(completed.max()).bit_length() - 1
-        lane = int(np.flatnonzero(completed >> furthest & 1)[0])
-        self.furthest += furthest + 1
-        self.milestone[:] = self._engine.get_state(np.array([lane]))[0]
+        self.furthest = int(new[-1])
+        lane = np.flatnonzero(completed[:, self.furthest])[:1]
+        self.milestone[:] = self._engine.get_state(lane)[0]
         self.waiting[:] = True
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:

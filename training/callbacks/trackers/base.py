@@ -21,6 +21,7 @@ from fastenv.errors import ConfigError, show
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import CheckpointError, State
 from training.run.engine import Engine
+from training.run.options import Options
 
 Array = npt.NDArray[Any]
 
@@ -146,6 +147,7 @@ class Tracker(ABC):
         Lanes whose episode began in a state that the tracker put there; None if it puts none.
     """
 
+    OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``; sources as they are written
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None

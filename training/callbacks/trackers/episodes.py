@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
@@ -21,6 +20,14 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
+from training.run.options import Options, Whole, option
+
+
+class EpisodeOptions(Options):
+    """Options of statistics of episodes; see :class:`EpisodeStats`."""
+
+    success: Any = option(None, "source that is nonzero where an episode has ended well")
+    size: Whole = option(100, "episodes that are remembered", ge=1)
 
 
 class EpisodeStats(Tracker):
@@ -38,6 +45,7 @@ class EpisodeStats(Tracker):
         Number of episodes that are remembered.
     """
 
+    OPTIONS = EpisodeOptions
     kept = ("ring", "sums", "position", "excluded")
 
     def __init__(
@@ -48,8 +56,6 @@ class EpisodeStats(Tracker):
         size: int = 100,
     ) -> None:
         super().__init__(engine)
-        if size < 1:
-            raise ConfigError(f"size={size}: must be at least 1")
         check_room("size", size, size * 24)
         self._success = None if success is None else check_source(engine, success)
         self._exclude = exclude

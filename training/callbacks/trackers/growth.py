@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
 from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
 from training.run.engine import Engine
+from training.run.options import Number, Options, option
+
+
+class GrowthOptions(Options):
+    """Options of rewards for growth; see :class:`GrowthReward`."""
+
+    source: Any = option(..., "value of each lane")
+    weight: Number = option(1.0, "reward for a rise by 1")
 
 
 class GrowthReward(Tracker):
@@ -31,12 +38,11 @@ class GrowthReward(Tracker):
         Highest value of each lane's episode, that of its first state included.
     """
 
+    OPTIONS = GrowthOptions
     kept = ("highest", "bonus")
 
     def __init__(self, engine: Engine, source: Source, weight: float = 1.0) -> None:
         super().__init__(engine)
-        if not math.isfinite(weight):
-            raise ConfigError(f"weight={weight}: must be a finite number")
         self._source, self._weight = check_source(engine, source), float(weight)
         self.highest = np.zeros(engine.num_envs)
         self.bonus = np.zeros(engine.num_envs)

@@ -150,21 +150,19 @@ def count_transitions(place, previous, transitions, crossing_out):
 
 
 @jit
-def advance_quests(
-    values, first, low, high, reward, requires, progress, completed, finished, bonus_out
-):
+def advance_quests(values, first, low, high, reward, progress, finished, bonus_out):
     """Advance each lane's open quests by one stage at most; quests in their order.
 
     The stages of quest ``q`` are ``first[q] .. first[q + 1] - 1``; ``low`` and ``high`` have a
     column for each of ``values``.
     """
-    quests = len(requires)
+    quests = len(first) - 1
     for i in range(len(values)):
         bonus_out[i] = 0.0
         for q in range(quests):
-            if completed[i] >> q & 1 or requires[q] & ~completed[i]:
-                continue
             stage = first[q] + progress[i, q]
+            if stage == first[q + 1]:  # it is complete
+                continue
             met = True
             for k in range(values.shape[1]):
                 if not low[stage, k] <= values[i, k] <= high[stage, k]:
@@ -174,7 +172,6 @@ def advance_quests(
                 bonus_out[i] += reward[stage]
                 progress[i, q] += 1
                 if stage + 1 == first[q + 1]:
-                    completed[i] |= np.int64(1) << q
                     finished[q] += 1
 
 
@@ -182,12 +179,11 @@ def advance_quests(
 
 
 @jit
-def find_hits(values, kind, threshold, limit, baseline, length, hit):
-    """Mark the events that each lane has seen in its episode, within their step limits."""
+def find_hits(values, kind, threshold, baseline, hit):
+    """Mark the events that each lane has seen in its episode."""
     for i in range(len(values)):
-        length[i] += 1
         for e in range(len(kind)):
-            if hit[i, e] or length[i] > limit[e]:
+            if hit[i, e]:
                 continue
             change = values[i, e] - baseline[i, e]
             if kind[e] == FALL or (kind[e] == CHANGE and change < 0.0):
@@ -196,13 +192,13 @@ def find_hits(values, kind, threshold, limit, baseline, length, hit):
 
 
 @jit
-def update_posteriors(lanes, hit, prior, keep, alpha, beta):
+def update_posteriors(lanes, hit, keep, alpha, beta):
     """Count the episodes that ended in these lanes, one after the other."""
     for lane in lanes:
         for e in range(len(alpha)):
             seen = 1.0 if hit[lane, e] else 0.0
-            alpha[e] = prior[e, 0] + keep * (alpha[e] - prior[e, 0]) + seen
-            beta[e] = prior[e, 1] + keep * (beta[e] - prior[e, 1]) + (1.0 - seen)
+            alpha[e] = 1.0 + keep * (alpha[e] - 1.0) + seen
+            beta[e] = 1.0 + keep * (beta[e] - 1.0) + (1.0 - seen)
 
 
 # -- episodes --------------------------------------------------------------------------------------

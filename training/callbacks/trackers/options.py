@@ -1,18 +1,16 @@
 """Trackers of a run from its options (section ``trackers``): name to the options of a tracker.
 
 A tracker is of the kind it is named after, or of the one that its option ``kind`` names. The other
-options are the parameters of its class; sources are written as
+options are those that its class names (:attr:`Tracker.OPTIONS`); sources are written as
 :mod:`training.callbacks.trackers.sources` says.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
-from pydantic import BeforeValidator, create_model
+from pydantic import create_model
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
@@ -20,12 +18,14 @@ from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
-from training.callbacks.trackers.quests import Bit, QuestReward, Stage
-from training.callbacks.trackers.sources import is_number, source_of
+from training.callbacks.trackers.quests import QuestReward, Stage
+from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.options import MAX_NAME, Number, Options, Text, Truth, Whole, refused, require
-from training.run.removed import drop_from_event, refuse_tracker
+from training.run.options import MAX_NAME, Options, require
+from training.run.removed import drop_from_item, drop_from_tracker, refuse_tracker
+
+OptionsT = TypeVar("OptionsT", bound=Options)
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
@@ -35,34 +35,10 @@ KINDS: dict[str, type[Tracker]] = {
     "episodes": EpisodeStats,
     "archive": StateArchive,
 }
-# Parameters that are not options: they are other trackers or the run's.
-_GIVEN = ("engine", "exclude", "seed")
 # An archive asks a counter of visits and quests, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "quests": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
-
-
-def _check_texts(value: Any) -> tuple[str, ...]:
-    if not _is_list(value) or not all(isinstance(each, str) for each in value):
-        raise refused("a list of texts")
-    return tuple(value)
-
-
-def _check_two(value: Any) -> tuple[float, float]:
-    if not _is_list(value) or len(value) != 2 or not all(map(is_number, value)):
-        raise refused("a list of two numbers")
-    return float(value[0]), float(value[1])
-
-
-# The types of options by the annotations of parameters; what is not here a class checks itself.
-_TYPES: dict[str, Any] = {
-    "int": Whole,
-    "float": Number,
-    "bool": Truth,
-    "str": Text,
-    "Sequence[str]": Annotated[tuple[str, ...], BeforeValidator(_check_texts)],
-    "tuple[float, float]": Annotated[tuple[float, float], BeforeValidator(_check_two)],
-}
+_ITEMS: dict[str, type[Options]] = {"stages": Stage, "events": Event}
 
 
 def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:
@@ -94,7 +70,7 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     for name in sorted(options, key=lambda name: _ORDER.get(kinds[name], len(_ORDER))):
         kind, option = kinds[name], f"trackers.{name}"
         values = _make_arguments(engine, kind, options[name], option, built)
-        if "seed" in inspect.signature(KINDS[kind]).parameters:
+        if kind == "archive":
             values["seed"] = seed
         elif kind == "episodes" and archive is not None:
             values["exclude"] = archive.placed
@@ -127,99 +103,46 @@ def _make_arguments(
     built: Mapping[str, Tracker],
 ) -> dict[str, Any]:
     """Make the arguments of a tracker's class."""
-    given = {name: value for name, value in given.items() if name != "kind"}
-    values = _check(KINDS[kind], given, option)
-    for name, value in given.items():
+    own = {name: value for name, value in given.items() if name != "kind"}
+    checked = _read(KINDS[kind].OPTIONS, drop_from_tracker(kind, option, own), option)
+    values = {name: getattr(checked, name) for name in checked.names()}
+    for name, value in values.items():
         where = f"{option}.{name}"
         if name in _SOURCES and value is not None:
             values[name] = source_of(engine, value, where)
-        elif name == "visits":
-            counter = built.get(value) if isinstance(value, str) else None
-            is_counter = isinstance(counter, VisitCounter)
+        elif name == "visits" and value is not None:
+            values[name] = built.get(value)
+            is_counter = isinstance(values[name], VisitCounter)
             require(is_counter, where, value, "the name of a tracker of the kind visits")
-            values[name] = counter
         elif name == "swarm" and value is not None:
-            quests = built.get(value) if isinstance(value, str) else None
-            is_quests = isinstance(quests, QuestReward)
+            values[name] = built.get(value)
+            is_quests = isinstance(values[name], QuestReward)
             require(is_quests, where, value, "the name of a tracker of the kind quests")
-            values[name] = quests
-        elif name in ("stages", "events"):
-            make = _make_stage if name == "stages" else _make_event
-            values[name] = _make_items(engine, value, where, make)
+        elif name in _ITEMS:
+            values[name] = _make_items(engine, name, value, where)
     return values
 
 
-def _check(make: Callable[..., Any], given: Mapping[str, Any], option: str) -> dict[str, Any]:
-    """Check options of a class by its parameters; return those given, converted to their types.
-
-    Which numbers are possible is the class's to check.
-    """
-    fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(make).parameters.items():
-        kind, _, other = str(parameter.annotation).partition(" | ")
-        own = _TYPES.get(kind, Any)
-        if kind.startswith("Literal"):
-            own = Literal[tuple(ast.literal_eval(kind.removeprefix("Literal")))]
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        if name not in _GIVEN:
-            fields[name] = (own | None if other == "None" else own, default)
-    model = create_model(make.__name__, __base__=Options, **fields)
-    model.SECTION = f"{option}."
-    # What is needed and null is missing.
-    present = {
-        n: v for n, v in given.items() if v is not None or fields.get(n, (0, 0))[1] is not ...
-    }
-    values = model.from_mapping(present)
-    return {name: getattr(values, name) for name in present}
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _make_items(
-    engine: Engine,
-    given: Any,
-    option: str,
-    make: Callable[[Engine, Mapping[str, Any], str], Any],
-) -> list[Any]:
-    require(_is_list(given) and len(given) > 0, option, given, "a list of one or more")
+def _make_items(engine: Engine, name: str, given: Any, option: str) -> list[Options]:
+    """Make the stages of quests, or the events of progress."""
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    require(is_list and len(given) > 0, option, given, "a list of one or more")
     items = []
     for k, item in enumerate(given):
         where = f"{option}[{k}]"
         require(isinstance(item, Mapping), where, item, "a mapping of options")
-        items.append(make(engine, item, where))
+        read = _read(_ITEMS[name], drop_from_item(name, where, item), where)
+        if isinstance(read, Event):
+            read = read.replace(source=source_of(engine, read.source, f"{where}.source"))
+        items.append(read)
     return items
 
 
-def _make_event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
-    values = _check(Event, drop_from_event(option, given), option)
-    return Event(**{**values, "source": source_of(engine, values["source"], f"{option}.source")})
-
-
-def _make_stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
-    values = dict(given)
-    if "when" in values:
-        require(isinstance(values["when"], Mapping), f"{option}.when", values["when"], "a mapping")
-        values["when"] = {
-            column: _make_condition(condition, f"{option}.when.{column}")
-            for column, condition in values["when"].items()
-        }
-    return Stage(**_check(Stage, values, option))
-
-
-def _make_condition(given: Any, option: str) -> Any:
-    """Parse a value, an interval ``[low, high]`` (null: no end) or a bit ``{bit: 3}``."""
-    if isinstance(given, Mapping) and set(given) == {"bit"} and type(given["bit"]) is int:
-        return Bit(given["bit"])
-    is_interval = isinstance(given, list | tuple) and len(given) == 2
-    ends = [end for end in given if end is not None] if is_interval else [given]
-    allowed = "a number, [low, high] or {bit: number}"
-    require(all(map(is_number, ends)), option, given, allowed)
-    if not is_interval:
-        return float(given)
-    low, high = given
-    return (
-        -float("inf") if low is None else float(low),
-        float("inf") if high is None else float(high),
+def _read(model: type[OptionsT], given: Mapping[str, Any], option: str) -> OptionsT:
+    """Read options by the name that a run has for them; what is needed and null is missing."""
+    named = create_model(model.__name__, __base__=model)
+    named.SECTION = f"{option}."
+    needed = {name for name, field in model.model_fields.items() if field.is_required()}
+    return named.from_mapping(
+        {name: value for name, value in given.items() if value is not None or name not in needed}
     )

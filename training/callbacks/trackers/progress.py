@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
-    Source,
     StepReader,
     Tracker,
     check_source,
@@ -21,42 +19,35 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
+from training.run.options import Number, Options, Text, option
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
-_NO_LIMIT = np.iinfo(np.int64).max
+HALF_LIFE = 256.0  # episodes
+_KEPT = 0.5 ** (1.0 / HALF_LIFE)  # of what was counted, by each episode
 TAIL = (1.0 - 0.95) / 2.0  # of a posterior, on both sides of its interval
 
 
-@dataclass(frozen=True)
-class Event:
-    """Something that may happen in an episode.
+class Event(Options):
+    """Something that may happen in an episode."""
 
-    Parameters
-    ----------
-    name : str
-    source : str or callable
-        A value of each lane.
-    threshold : float
-        By how much at least it must differ from its value at the start of the episode.
-    kind : "rise", "fall" or "change"
-        In which direction.
-    limit : int, optional
-        Steps of the episode within which it must happen; default all.
-    prior : tuple of float
-        ``alpha`` and ``beta`` before any episode.
-    """
+    name: Text
+    source: Any = option(..., "value of each lane: a source, as it is written or as it is read")
+    threshold: Number = option(
+        1.0, "by how much at least it must differ from its value at the start of the episode"
+    )
+    kind: Literal["rise", "fall", "change"] = option("rise", "in which direction")
 
-    name: str
-    source: Source
-    threshold: float = 1.0
-    kind: Literal["rise", "fall", "change"] = "rise"
-    limit: int | None = None
-    prior: tuple[float, float] = (1.0, 1.0)
+
+class ProgressOptions(Options):
+    """Options of shares of episodes; see :class:`BayesProgressTracker`."""
+
+    events: Any = option(..., "a list of :class:`Event`")
 
 
 class BayesProgressTracker(Tracker):
     """Share of episodes in which events happen, for logs.
 
+    What was counted has half its weight after :data:`HALF_LIFE` episodes, as the policy changes.
     Whether a policy may go on in a curriculum is decided by :mod:`training.callbacks.gate`, not by
     this.
 
@@ -64,50 +55,33 @@ class BayesProgressTracker(Tracker):
     ----------
     engine : Engine
     events : sequence of Event
-    half_life : float, optional
-        Episodes after which what was counted has half its weight, as the policy changes; None
-        counts all alike, which means something for a frozen policy only.
 
     Attributes
     ----------
     alpha, beta : ndarray of float64, shape (E,)
-        Parameters of the posteriors.
+        Parameters of the posteriors, 1 before any episode.
     hit : ndarray of bool, shape (n, E)
         Events that have happened in the running episodes.
     baseline : ndarray of float64, shape (n, E)
         Values at their starts.
     """
 
-    kept = ("alpha", "beta", "hit", "baseline", "length")
+    OPTIONS = ProgressOptions
+    kept = ("alpha", "beta", "hit", "baseline")
 
-    def __init__(
-        self, engine: Engine, events: Sequence[Event], half_life: float | None = 256.0
-    ) -> None:
+    def __init__(self, engine: Engine, events: Sequence[Event]) -> None:
         super().__init__(engine)
         for event in events:
             check_source(engine, event.source)
-            if event.kind not in _KINDS:
-                raise ConfigError(
-                    f"event {show(event.name)}: kind must be one of {', '.join(_KINDS)}"
-                )
-            if min(event.prior) <= 0:
-                raise ConfigError(f"event {show(event.name)}: prior must be above 0")
-        if half_life is not None and half_life <= 0:
-            raise ConfigError(f"half_life={half_life}: must be above 0, or None")
         if len({event.name for event in events}) < len(events) or not events:
             raise ConfigError("events: at least one, each with a name of its own")
         self._events = tuple(events)
-        self._keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self._kind = np.array([_KINDS[e.kind] for e in events])
         self._threshold = np.array([e.threshold for e in events], np.float64)
-        limits = [_NO_LIMIT if e.limit is None else e.limit for e in events]
-        self._limit = np.array(limits, np.int64)
-        self._prior = np.array([e.prior for e in events], np.float64)
         shape = engine.num_envs, len(events)
         self._values = np.zeros(shape)
-        self.alpha, self.beta = self._prior.T.copy()
+        self.alpha, self.beta = np.ones((2, len(events)))
         self.hit, self.baseline = np.zeros(shape, np.bool_), np.zeros(shape)
-        self.length = np.zeros(engine.num_envs, np.int64)
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
@@ -115,24 +89,22 @@ class BayesProgressTracker(Tracker):
         self._read(StepReader(self._engine, obs))
         self.baseline[done] = self._values[done]
         self.hit[done] = False
-        self.length[done] = 0
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         self._read(StepReader.after_step(engine, obs))
-        kernels.find_hits(
-            *(self._values, self._kind, self._threshold, self._limit),
-            *(self.baseline, self.length, self.hit),
-        )
+        kernels.find_hits(self._values, self._kind, self._threshold, self.baseline, self.hit)
         ended = ended_lanes(engine)
         if ended.size:
-            kernels.update_posteriors(
-                ended, self.hit, self._prior, self._keep, self.alpha, self.beta
-            )
+            kernels.update_posteriors(ended, self.hit, _KEPT, self.alpha, self.beta)
 
     def _read(self, seen: StepReader) -> None:
         for k, event in enumerate(self._events):
             self._values[:, k] = read(event.source, seen)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """See :class:`Tracker`; earlier versions also saved the steps of running episodes."""
+        super().load_state_dict({k: x for k, x in state.items() if k != "length"})
 
     def _compute_intervals(self) -> Mapping[str, tuple[float, float]]:
         """Compute the equal-tailed interval of 95 % of each event's posterior."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import model_validator
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
@@ -19,9 +20,35 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
+from training.run.options import Number, Options, Whole, option, require
 
 MAX_LOAD = 0.6  # of a hash table, then it grows
 _SMALLEST = 1024
+
+
+class VisitOptions(Options):
+    """Options of a counter of visits; see :class:`VisitCounter`."""
+
+    cell: Any = option(..., "source of the cells")
+    num_cells: Whole | None = option(
+        None, "cells of a table of all; null for a table that grows", "at least 1, or null", ge=1
+    )
+    place: Any = option(None, "source of places, between which moves are counted")
+    num_places: Whole = option(0, "places; given together with ``place``", ge=0)
+    count_bonus: Number = option(0.0, "of each step, divided by the root of the visits")
+    episode_bonus: Number = option(0.0, "of the first visit in an episode")
+    transition_bonus: Number = option(0.0, "of a move, divided by their number")
+    transition_limit: Whole = option(100, "moves of a kind that are paid")
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        together = (self.place is None) == (self.num_places == 0)
+        name = f"{self.SECTION}num_places"
+        require(together, name, self.num_places, "given together with place")
+        paid = not self.transition_bonus or self.place is not None
+        name = f"{self.SECTION}transition_bonus"
+        require(paid, name, self.transition_bonus, "given with place")
+        return self
 
 
 class VisitCounter(Tracker):
@@ -47,8 +74,6 @@ class VisitCounter(Tracker):
         Count-Based Exploration and Intrinsic Motivation, 2016).
     episode_bonus : float
         Bonus for the first visit of a cell in an episode.
-    inverse_bonus : float
-        Bonus ``inverse_bonus / visits of the cell`` for each step.
     transition_bonus, transition_limit : float, int
         Bonus ``transition_bonus / k`` for the k-th move, over all lanes, from one place into
         another; none beyond the limit.
@@ -63,6 +88,8 @@ class VisitCounter(Tracker):
         Moves from (row) and to (column); staying counts.
     """
 
+    OPTIONS = VisitOptions
+
     def __init__(
         self,
         engine: Engine,
@@ -73,24 +100,17 @@ class VisitCounter(Tracker):
         num_places: int = 0,
         count_bonus: float = 0.0,
         episode_bonus: float = 0.0,
-        inverse_bonus: float = 0.0,
         transition_bonus: float = 0.0,
         transition_limit: int = 100,
     ) -> None:
         super().__init__(engine)
-        if num_cells is not None and num_cells < 1:
-            raise ConfigError(f"num_cells={num_cells}: must be at least 1")
-        if (place is None) != (num_places == 0):
-            raise ConfigError(f"num_places={num_places}: must be given together with place")
         n = engine.num_envs
         check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
         check_room("num_places", num_places, num_places**2 * 8)
         self._cell = check_source(engine, cell)
         self._place = None if place is None else check_source(engine, place)
         self._limits = num_cells, num_places
-        if transition_bonus and place is None:
-            raise ConfigError(f"transition_bonus={transition_bonus}: must be given with place")
-        self._scales = count_bonus, episode_bonus, inverse_bonus
+        self._scales = count_bonus, episode_bonus
         self._by_transition, self._transition_limit = transition_bonus, transition_limit
         self._crossing = np.zeros(n, np.int64)
         self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
@@ -121,12 +141,10 @@ class VisitCounter(Tracker):
             kernels.count_transitions(place, self.previous, self.transitions, self._crossing)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
-            by_count, by_episode, inverse = self._scales
+            by_count, by_episode = self._scales
             np.sqrt(self.count, out=self.bonus)
             np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
             self.bonus += by_episode * self.first
-            if inverse:
-                self.bonus += np.where(self.count > 0, inverse / np.maximum(self.count, 1), 0.0)
             if self._by_transition:
                 rewarded = (self._crossing > 0) & (self._crossing <= self._transition_limit)
                 number = np.maximum(self._crossing, 1)

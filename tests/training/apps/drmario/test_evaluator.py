@@ -200,18 +200,6 @@ def test_targets_tell_clears_losses_and_censored_games_apart():
     assert at_least.tolist() == [False] * 4 + [True, True]
 
 
-def test_targets_ahead_bootstrap_where_the_game_goes_on():
-    found = made([CLEARED] * 4 + [LOST], [900, 600, 250, 100, 80], [3, 2, 1, 0, 0])
-    judge = lambda seen: np.repeat(seen["board"][:, :1].astype(np.float32), 4, 1)  # noqa: E731
-    config = FitConfig(targets=1, ahead=2)
-    target, at_least = Targets(found, 9_000, config).of(
-        np.arange(5), judge, np.random.default_rng(SEED)
-    )
-    wanted = np.array([650 + 2 * UNIT, 500 + 3 * UNIT, 250, 100, 9_000]) / UNIT
-    np.testing.assert_allclose(target[:, 0], wanted, rtol=1e-6)
-    assert not at_least.any()
-
-
 @pytest.mark.slow
 def test_quantiles_of_outcomes_are_learnt():
     """Two kinds of bottles whose outcomes have different spreads."""
@@ -220,7 +208,7 @@ def test_quantiles_of_outcomes_are_learnt():
     found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
     found["seen"]["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
     evaluator = model.new_evaluator(SMALL, SEED)
-    fit(evaluator, [found], FitConfig(steps=250, batch_size=128, learning_rate=1e-2))
+    fit(evaluator, found, FitConfig(batch_size=128, learning_rate=1e-2), 250)
     for k, width in ((0, 3000), (1, 6000)):
         (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9

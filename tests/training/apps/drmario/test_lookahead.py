@@ -10,11 +10,10 @@ from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from tests.tables import walk
 from training.apps.drmario import seed_command
-from training.apps.drmario.evaluator import command, measure, model, samples, train
+from training.apps.drmario.evaluator import command, measure, model, samples
 from training.apps.drmario.evaluator.features import UNKNOWN, situations
 from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
 from training.apps.drmario.evaluator.model import Head, Measure
-from training.apps.drmario.evaluator.train import FitConfig
 from training.players.bots import Bot
 from training.players.names import find_player
 from training.players.player import every_lane
@@ -158,8 +157,7 @@ def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("evaluator") / "small.safetensors"
     tiny = {
         **{"levels": "(0,1)", "hidden": 8, "quantiles": 5, "t_max": 4000},
-        **{"bot_games": 4, "bot_steps": 3, "rounds": 1, "games": 3, "own_rounds": 1},
-        **{"own_games": 3, "own_steps": 3, "most": 90, "fit.batch_size": 16, "fit.steps": 2},
+        **{"bot_games": 4, "bot_steps": 3, "most": 90, "fit.batch_size": 16},
     }
     flags = [flag for name, value in tiny.items() for flag in ("--set", f"{name}={value}")]
     assert command.main(["train", "--out", str(path), *flags]) == 0
@@ -171,26 +169,6 @@ def test_training_writes_what_it_was(file):
     assert head.levels == (0, 1)
     assert head.about["bot_games"] == 4
     assert head.about["fit"]["batch_size"] == 16
-
-
-def test_own_rounds_look_as_far_ahead_as_they_are_told(monkeypatch):
-    depths = []
-
-    class Watched(LookAhead):
-        def __init__(self, evaluator, engine, measure=None, depth=1, beam=4):
-            depths.append(depth)
-            super().__init__(evaluator, engine, measure, depth, beam)
-
-    monkeypatch.setattr(train, "LookAhead", Watched)
-    small = {"levels": (0, 0), "hidden": 8, "quantiles": 3, "most": 20}
-    small |= {"bot_games": 2, "bot_steps": 1, "rounds": 1, "games": 2, "fit": FitConfig(steps=1)}
-    small |= {"own_rounds": 1, "own_games": 2, "own_steps": 1, "own_depth": 2}
-    played = train.train(train.TrainConfig(**small))
-    assert depths[-1] == 2
-    assert set(depths[:-1]) == {1}  # rounds that the bot ends
-    assert played.head.about["own_depth"] == 2
-    with pytest.raises(ConfigError, match="own_depth=3 is not possible"):
-        train.TrainConfig(own_depth=3)
 
 
 def test_names_of_players(file):
@@ -263,7 +241,7 @@ def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
     assert asked in capsys.readouterr().err
 
 
-SETTINGS = ["rounds", "="]
+SETTINGS = ["bot_games", "="]
 
 
 def test_a_setting_without_a_name_or_a_value_is_refused(capsys, subtests):

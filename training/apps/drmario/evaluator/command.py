@@ -26,13 +26,13 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluator", ABOUT, "train --out judge.safetensors", "PART [options]")
     parts = parse.add_subparsers(dest="part", required=True, metavar="PART")
-    about = "Train an evaluator on games of a bot, then on games of the look-ahead."
+    about = "Train an evaluator on games of a bot."
     example = "--out judge.safetensors"
     add: dict[str, Any] = described("evaluator train", about, example, "--out FILE [options]")
     trained = parts.add_parser("train", help=about, **add)
     out = "evaluator to write, safetensors"
     trained.add_argument("--out", type=Path, required=True, metavar="FILE", help=out)
-    about = "option, such as rounds=2 or fit.NAME=VALUE; repeatable"
+    about = "option, such as bot_games=4000 or fit.NAME=VALUE; repeatable"
     trained.add_argument(
         "--set", action="append", type=_parse_setting, default=[], metavar="X=Y", help=about
     )
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     add = described("evaluator calibrate", about, "judge.safetensors", "FILE [options]")
     calibrated = parts.add_parser("calibrate", help=about, **add)
     calibrated.add_argument("file", type=Path, help="evaluator, as written by train")
-    about = "player of the games; default: the last one of the training"
+    about = "player of the games; default: that of the training"
     calibrated.add_argument("--player", help=about)
     calibrated.add_argument("--games", type=int, default=500, help="games; default 500")
     about = "Compare players on the same games, outside the training set of any evaluator."
@@ -83,7 +83,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _train(args: argparse.Namespace, console: Console) -> None:
-    """Train, and write the file after every round."""
+    """Train, and write the file."""
     import torch
 
     from training.apps.drmario.evaluator import model, train
@@ -95,7 +95,7 @@ def _train(args: argparse.Namespace, console: Console) -> None:
     config = train.TrainConfig.from_mapping(values)
     model.FILE.library()
     torch.set_num_threads(1)
-    train.train(config, console.print, lambda evaluator: evaluator.save(args.out))
+    train.train(config, console.print).save(args.out)
     console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -103,15 +103,12 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Compare quantiles and outcomes; print and return it."""
     from rich.table import Table
 
-    from training.apps.drmario.evaluator import lookahead, measure, model, samples
+    from training.apps.drmario.evaluator import measure, model, samples
     from training.apps.drmario.players import find_player
 
     evaluator = model.load(args.file)
     head = evaluator.head
-    own = head.about.get("own_rounds", 1) > 0
-    depth = lookahead.DEPTH if head.about.get("own_depth") == 2 else ""
-    ended = f"{lookahead.LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
-    player, options = find_player(args.player or ended, flag="--player")
+    player, options = find_player(args.player or head.about["bot"], flag="--player")
     require(options is None, "--player", args.player, "a bot or lookahead:FILE")
     games = samples.Games(
         count=args.games,

@@ -1,8 +1,8 @@
 """Samples for an evaluator: bottles of played games, and the frames that each still took.
 
-A game may begin with decisions of somebody else, or by chance, so that bottles are seen that its
-player would avoid; what is kept of it begins behind the last of them, from where on the player
-plays alone. A game whose end is not waited for is *censored*: its bottles took at least so long.
+A game may begin with decisions by chance, so that bottles are seen that its player would avoid;
+what is kept of it begins behind the last of them, from where on the player plays alone. A game
+whose end is not waited for is *censored*: its bottles took at least so long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from training.run.options import Number, Options, Text, Truth, Whole
 ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
 CLEARED, LOST, CENSORED = range(3)
-OWN, LUCK, BEGINNER = range(3)  # whose a decision is: the player's, chance's or the beginner's
+OWN, LUCK = range(2)  # whose a decision is: the player's or chance's
 # A decision of a game; samples are those of games, game after game.
 SAMPLE = np.dtype(
     [
@@ -56,7 +56,7 @@ class Games(Options):
     seed : int
         Of all that is drawn.
     explore : float
-        Share of the games that somebody else begins, until a drawn decision of the first ``until``.
+        Share of the games that chance may begin, until a drawn decision of the first ``until``.
     until : int
     by_chance : float
         Largest share of those decisions that are taken by chance; each game draws its own.
@@ -146,7 +146,7 @@ def play_games(
     return play_episodes(every.by({"player": make}), prepare=prepare)
 
 
-def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> np.ndarray:
+def play(make: MakePlayer, games: Games) -> np.ndarray:
     """Let a player play, and return the samples of its games, records of :data:`SAMPLE`.
 
     Parameters
@@ -154,16 +154,14 @@ def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> np
     make : callable
         Makes the player.
     games : Games
-    begins : callable, optional
-        Makes who begins the games that are explored; default the player itself.
     """
     rng = np.random.default_rng(games.seed)
-    explorer = _Explorer(games, rng, [make, RandomLegal, *([] if begins is None else [begins])])
+    explorer = _Explorer(games, rng, [make, RandomLegal])
     return explorer.samples(play_games(explorer.seat, games, rng=rng))
 
 
 class _Explorer:
-    """A player that lets others take decisions first, and keeps what it has seen.
+    """A player that lets chance take decisions first, and keeps what it has seen.
 
     All lanes begin together. See :class:`training.players.player.Player`.
 
@@ -173,7 +171,7 @@ class _Explorer:
     rng : Generator
         Draws which games are explored, how long and how.
     makes : sequence of callable
-        Of the players by ``OWN``, ``LUCK`` and, if somebody else begins, ``BEGINNER``.
+        Of the players by ``OWN`` and ``LUCK``.
     """
 
     def __init__(self, games: Games, rng: np.random.Generator, makes: Sequence[MakePlayer]) -> None:
@@ -196,7 +194,7 @@ class _Explorer:
         self._rate = rng.random(n) * games.by_chance
         self._taken, self._game = 0, np.zeros(n, np.int64)
         self._game[lanes] = seeds - games.seed
-        draws = {OWN: seeds, LUCK: int(rng.integers(2**32)) + lanes, BEGINNER: seeds}
+        draws = {OWN: seeds, LUCK: int(rng.integers(2**32)) + lanes}
         for place, player in enumerate(self._players):
             player.begin(engine, lanes, draws[place])
 
@@ -204,8 +202,7 @@ class _Explorer:
         """Return the actions of those whose decisions they are."""
         early = self._taken < self._until
         by_chance = early & (self._rng.random(engine.num_envs) < self._rate)
-        begun = early & (len(self._players) > BEGINNER)
-        places = np.select([by_chance, begun], [LUCK, BEGINNER], OWN)[lanes]
+        places = np.where(by_chance, LUCK, OWN)[lanes]
         self._taken += 1
         rows = engine.get_states(lanes)
         self._steps.append((self._game[lanes], situations(rows), rows["ep_frames"], places))
@@ -213,7 +210,7 @@ class _Explorer:
         return actions
 
     def samples(self, played: Results) -> np.ndarray:
-        """Return the decisions behind the last one of somebody else, game after game."""
+        """Return the decisions behind the last one by chance, game after game."""
         game, seen, before, places = map(np.concatenate, zip(*self._steps, strict=True))
         order = np.argsort(game, kind="stable")
         game, number = game[order], np.arange(len(order))

@@ -1,14 +1,12 @@
-"""Train an evaluator on games of a bot first, then of the look-ahead.
+"""Train an evaluator on games of a bot.
 
 A bot's own games show few of the bottles that a player by the evaluator would leave, and of what an
-evaluator has not seen it takes the best by mistake. So in each round the look-ahead begins games
-that the bot ends: the evaluator learns how long the *bot* takes from wherever the look-ahead goes,
-and a placement that is best by that is at least as good as the bot's own (policy improvement). In
-own rounds, if there are any, the look-ahead plays to the end, and the evaluator learns how long
-*it* takes; 768 such games alone were too few, and made a worse player of it.
+evaluator has not seen it takes the best by mistake. So many games begin with placements by chance:
+the evaluator learns how long the *bot* takes from there, and a placement that is best by that is at
+least as good as the bot's own (policy improvement).
 
-The network learns by quantile regression of frames, censored and, on demand,
-bootstrapped. What is known of a sample decides what it is trained toward:
+The network learns by quantile regression of frames, censored or bootstrapped. What is known of a
+sample decides what it is trained toward:
 
 ===================  ==============================================================================
 the game was         toward
@@ -18,17 +16,14 @@ lost                 ``t_max``
 given up             frames until then, and the quantiles of the last bottle (bootstrapped)
 longer than t_max    ``t_max`` at least: quantiles above it are left alone
 ===================  ==============================================================================
-
-With ``ahead`` above 0 all samples are bootstrapped: the frames of so many decisions, and what the
-network says of the bottle behind them, if the game has not ended before.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -37,7 +32,6 @@ from torch import Tensor
 
 from training.apps.drmario.evaluator import samples
 from training.apps.drmario.evaluator.features import UNKNOWN, count_features, mirror_features
-from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.model import (
     UNIT,
     Evaluator,
@@ -50,7 +44,6 @@ from training.apps.drmario.evaluator.samples import CENSORED, Games, cap_frames,
 from training.dqn.loss import quantile_huber
 from training.nets.descent import descend
 from training.players.bots import Bot
-from training.players.player import MakePlayer
 from training.run.options import Number, Options, Text, Whole, option
 
 REFRESH = 200  # steps after which the copy that bootstraps is a new one
@@ -61,12 +54,9 @@ class FitConfig(Options):
 
     Parameters
     ----------
-    steps : int
     batch_size : int
     learning_rate : float
         At first; it falls to 0 like a cosine.
-    ahead : int
-        Decisions behind which a sample is bootstrapped; 0 waits for the end of the game.
     kappa : float
         Frames up to which the loss is quadratic.
     targets : int
@@ -78,10 +68,8 @@ class FitConfig(Options):
 
     SECTION: ClassVar[str] = "fit."
 
-    steps: Whole = Field(default=500, ge=1, le=10**7)
     batch_size: Whole = Field(default=1024, ge=1, le=10**6)
     learning_rate: Number = Field(default=1e-3, gt=0, le=1)
-    ahead: Whole = Field(default=0, ge=0, le=1000)
     kappa: Number = Field(default=50.0, gt=0, le=10**4)
     targets: Whole = Field(default=8, ge=1, le=1000)
     unknown: Number = Field(default=0.2, ge=0, lt=1)
@@ -124,9 +112,6 @@ class Targets:
         self._behind = np.full(len(samples), -1)
         censored = (samples["outcome"] == CENSORED) & goes_on
         self._behind[censored] = end[censored]
-        if config.ahead:
-            far = samples["left"] >= config.ahead
-            self._behind[far] = np.flatnonzero(far) + config.ahead
         between = samples["frames"] - samples["frames"][self._behind]
         self._between = (between / UNIT).astype(np.float32)
         long = samples["frames"] >= t_max
@@ -160,37 +145,35 @@ class Targets:
         return target, self._at_least[chosen]
 
 
-def fit(evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig) -> float:
+def fit(evaluator: Evaluator, samples: np.ndarray, config: FitConfig, steps: int) -> float:
     """Train an evaluator, in place; return the mean loss of the last tenth.
 
     Parameters
     ----------
     evaluator : Evaluator
-    parts : sequence of ndarray of SAMPLE
-        Of which all are drawn from as often, whatever they hold.
+    samples : ndarray of SAMPLE
     config : FitConfig
+    steps : int
     """
-    net, steps = evaluator.net, config.steps
+    net = evaluator.net
     optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    losses = [*descend(net, optimizer, schedule, _losses(evaluator, parts, config), max_norm=1.0)]
+    batches = _losses(evaluator, samples, config, steps)
+    losses = [*descend(net, optimizer, schedule, batches, max_norm=1.0)]
     return float(np.mean(losses[-max(1, steps // 10) :]))
 
 
 def _losses(
-    evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig
+    evaluator: Evaluator, samples: np.ndarray, config: FitConfig, steps: int
 ) -> Iterator[Tensor]:
     """Yield the loss of a batch for each step."""
     rng = np.random.default_rng(config.seed)
     net, head = evaluator.net, evaluator.head
-    samples = np.concatenate(parts)
     targets = Targets(samples, head.t_max, config)
-    begin = np.cumsum([0, *map(len, parts)])
-    for step in range(config.steps):
+    for step in range(steps):
         if step % REFRESH == 0:
             judge = _freeze(net)
-        part = rng.integers(len(parts), size=config.batch_size)
-        chosen = rng.integers(begin[part], begin[part + 1])
+        chosen = rng.integers(len(samples), size=config.batch_size)
         target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
         theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
         lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
@@ -222,11 +205,11 @@ def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tens
     return torch.from_numpy(numbers)
 
 
-# -- rounds ----------------------------------------------------------------------------------------
+# -- games and training ----------------------------------------------------------------------------
 
 
 class TrainConfig(Shape):
-    """How an evaluator is made: the games of its rounds, its network and its training.
+    """How an evaluator is made: its games, its network and its training.
 
     Parameters
     ----------
@@ -234,13 +217,7 @@ class TrainConfig(Shape):
         See :class:`training.apps.drmario.evaluator.model.Shape`.
     bot : str
     bot_games, bot_steps : int
-        Games of the bot that chance begins, and steps of training on them.
-    rounds, games : int
-        Of games that the look-ahead begins and the bot ends; all of the bot's games are kept.
-    own_rounds, own_games, own_steps : int
-        Of games of the look-ahead alone; only those of the last round are trained on.
-    own_depth : {1, 2}
-        Placements that it looks ahead in them.
+        Games of the bot, of which chance begins most, and steps of training on them.
     most : int
         Decisions after which a game is given up.
     seed : int
@@ -250,12 +227,6 @@ class TrainConfig(Shape):
     bot: Text = "greedy"
     bot_games: Whole = 8000
     bot_steps: Whole = 1200
-    rounds: Whole = Field(default=0, ge=0, le=1000)
-    games: Whole = 500
-    own_rounds: Whole = Field(default=0, ge=0, le=1000)
-    own_games: Whole = 768
-    own_steps: Whole = 800
-    own_depth: Whole = Field(default=1, ge=1, le=2)
     most: Whole = 250
     seed: Whole = option(0, "Of games and network.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
     fit: FitConfig = Field(default_factory=FitConfig)
@@ -265,35 +236,20 @@ class TrainConfig(Shape):
         shape = {name: getattr(self, name) for name in Shape.names()}
         return Head(**shape, about=self.to_dict())
 
-    def played(self, number: int) -> Games:
-        """Return the games of a round; round 0 is begun by chance."""
+    def played(self) -> Games:
+        """Return the games of the bot."""
         return Games(
-            count=self._select(number, self.bot_games, self.games, self.own_games),
+            count=self.bot_games,
             levels=self.levels,
             speeds=self.speeds,
-            seed=self.seed + 1_000_003 * number,
-            explore=self._select(number, 0.7, 0.9, 0.5),
-            by_chance=self._select(number, 1.0, 0.3, 0.3),
+            seed=self.seed,
+            explore=0.7,
+            by_chance=1.0,
             most=self.most,
         )
 
-    def trained(self, number: int) -> FitConfig:
-        """Return the options with which a round is trained."""
-        steps = self._select(number, self.bot_steps, self.fit.steps, self.own_steps)
-        return self.fit.replace(steps=steps, seed=self.fit.seed + number)
 
-    def _select(self, number: int, first: Any, begun: Any, own: Any) -> Any:
-        """Select the value of a round: of the bot, begun by the look-ahead, or its own."""
-        if number == 0:
-            return first
-        return begun if number <= self.rounds else own
-
-
-def train(
-    config: TrainConfig,
-    log: Callable[[str], None] = lambda text: None,
-    save: Callable[[Evaluator], None] = lambda evaluator: None,
-) -> Evaluator:
+def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -> Evaluator:
     """Train an evaluator.
 
     Parameters
@@ -301,21 +257,10 @@ def train(
     config : TrainConfig
     log : callable
         Gets a line now and then.
-    save : callable
-        Gets the evaluator after each round.
     """
     evaluator = new_evaluator(config.head(), config.seed)
-    parts: list[np.ndarray] = []
-    last = config.rounds + config.own_rounds
-    for number in range(last + 1):
-        own = number > config.rounds
-        look = partial(LookAhead, evaluator, depth=config.own_depth if own else 1)
-        player: MakePlayer = look if own else partial(Bot, config.bot)
-        beginner = look if number > 0 and not own else None
-        played = samples.play(player, config.played(number), beginner)
-        parts = [played] if own else [*parts, played]
-        log(f"round {number} of {last}: {summarise(played)}")
-        loss = fit(evaluator, parts, config.trained(number))
-        log(f"round {number} of {last}: loss {loss:.4f}")
-        save(evaluator)
+    played = samples.play(partial(Bot, config.bot), config.played())
+    log(summarise(played))
+    loss = fit(evaluator, played, config.fit, config.bot_steps)
+    log(f"loss {loss:.4f}")
     return evaluator

@@ -19,7 +19,7 @@ from fastenv.skullking.tables import NUM_ACTIONS
 from training.apps.skullking.hier.options import GoalShares
 from training.apps.skullking.hindsight.relabel import BID_REWARD
 from training.evaluation.loop import ask
-from training.nets.distribution import Sampler, masked_log_probs, mode
+from training.nets.distribution import Sampler, masked_log_probs
 from training.players.bots import Bot
 from training.players.network import Sight, shown
 from training.players.player import Player
@@ -47,14 +47,10 @@ class Partner:
         Of its generator, one for all lanes; the trainer's own is left alone.
     sight : callable
         See :data:`training.players.network.Sight`; default what the engine shows.
-    best : bool
-        Play the most probable action instead of drawing one.
     """
 
-    def __init__(
-        self, trainer: PPOTrainer, seed: int, sight: Sight = shown, *, best: bool = False
-    ) -> None:
-        self._trainer, self._best, self.see = trainer, best, sight
+    def __init__(self, trainer: PPOTrainer, seed: int, sight: Sight = shown) -> None:
+        self._trainer, self.see = trainer, sight
         self._sampler = Sampler(seed, trainer.device)
 
     @property
@@ -82,8 +78,7 @@ class Partner:
             logits = trainer.net.logits(torch.from_numpy(obs).to(trainer.device))
             legal = torch.from_numpy(mask).to(trainer.device) != 0
             log_probs = masked_log_probs(logits, legal)
-            actions = mode(log_probs) if self._best else self._sampler(log_probs, legal)
-            return actions.cpu().numpy()
+            return self._sampler(log_probs, legal).cpu().numpy()
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator."""

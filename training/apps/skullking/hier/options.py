@@ -16,7 +16,6 @@ from training.run.options import (
     Number,
     Options,
     Plain,
-    Truth,
     Whole,
     option,
     require,
@@ -106,21 +105,11 @@ class HierConfig(Options):
     reward: Literal["shaped", "points"] = option(
         "shaped", "of the Manager: shaped, or official points / 10"
     )
-    cards: Literal["sample", "best"] = option(
-        "sample",
-        "whether the Worker draws the Manager's cards from its policy, as it explores, or plays "
-        "the best",
-    )
     goals: GoalShares = option(GoalShares, "whose goals the Worker plays to")
     balance: Literal["episodes", "steps"] = option(
         "episodes",
         "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
         "``episodes`` by ``env_options.round_weights``",
-    )
-    adaptive_epochs: Truth = option(
-        False,
-        "``clip(10 + 20 * min(1, Var(R) / Var_ref), 8, 30)`` epochs instead of ``n_epochs``, once "
-        "ten rollouts have shown the reference",
     )
     gate: GateOptions = option(
         GateOptions, "what the Worker must have shown before it plays the Manager's cards"

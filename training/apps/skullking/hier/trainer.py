@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 import fastenv
@@ -38,8 +37,6 @@ from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
 GATE_LANES = 256
-LOW, HIGH = 8, 30  # epochs that follow the variance of the returns
-REFERENCE = 10  # rollouts
 _ENDED = ("ended_round", "ended_bid", "ended_won")
 
 
@@ -101,12 +98,11 @@ class HierTrainer(Trainer):
             for name in options.POLICIES
         }
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
-        best = self._hier.cards == "best"
         # In whole games it sees what it has seen in its own training.
         own = config.env, config.env_options
         sight = seen_by(*own) if self._hier.mode == "game" else shown
         self.partners = {
-            "worker": Partner(self.trainers["worker"], seeds["manager"], sight, best=best),
+            "worker": Partner(self.trainers["worker"], seeds["manager"], sight),
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
         num_envs = worker_engine.num_envs
@@ -114,7 +110,6 @@ class HierTrainer(Trainer):
         self.goals.begin(worker_engine, manager_bids=False)
         if isinstance(worker_engine, SeatedEngine):
             worker_engine.on_begin = partial(self.goals.bid_first, worker_engine)
-        self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.learning: str | None = None
@@ -226,12 +221,8 @@ class HierTrainer(Trainer):
             self._begin_stage(name)
         self._stats.clear()
         trainer = self.trainers[name]
-        if self._hier.adaptive_epochs:
-            epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
-            trainer.ppo = trainer.ppo.replace(n_epochs=epochs)
         metrics = trainer.iterate()
         self._count()
-        self._epochs[name].add(trainer.rollout.ret)
         if self.league is not None:
             metrics["train"] |= self.league.end_iteration(self.steps)
         return {
@@ -338,7 +329,6 @@ class HierTrainer(Trainer):
         partners = {name: partner.state_dict() for name, partner in self.partners.items()}
         counters = {
             **{name: state.values["counters"] for name, state in states.items()},
-            "epochs": {name: epochs.state_dict() for name, epochs in self._epochs.items()},
             "stage": self.stage,
             "policy": self.learning,
             "worker_plays": self.worker_plays,
@@ -388,7 +378,6 @@ class HierTrainer(Trainer):
             )
             trainer.load_state(own)
             self.partners[name].load_state_dict(model["partners"][name])
-            self._epochs[name].load_state_dict(counters["epochs"][name])
         self._count()
         self.stage, self.learning = int(counters["stage"]), counters["policy"]
         self.worker_plays = bool(counters["worker_plays"])
@@ -424,40 +413,6 @@ def next_policy(config: HierConfig, worker_steps: int, manager_steps: int) -> st
     """
     due = config.warm_start + config.ratio * manager_steps
     return "worker" if worker_steps <= due else "manager"
-
-
-class AdaptiveEpochs:
-    """Epochs that follow the variance of the returns: what is noisier is looked at more often.
-
-    The epochs of an iteration follow from the rollout before it.
-    """
-
-    def __init__(self) -> None:
-        self._sum, self._count, self._last = 0.0, 0, 0.0
-
-    def add(self, returns: torch.Tensor) -> None:
-        """Take in the returns of a rollout."""
-        self._last = float(returns.var())
-        if self._count < REFERENCE:
-            self._sum += self._last
-            self._count += 1
-
-    def epochs(self, default: int) -> int:
-        """Return the epochs of the next iteration; ``default`` while the reference is not known."""
-        if self._count < REFERENCE:
-            return default
-        reference = self._sum / self._count
-        share = min(1.0, self._last / reference) if reference else 1.0
-        return min(max(round(10 + 20 * share), LOW), HIGH)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the sums that decide, as JSON values."""
-        return {"sum": self._sum, "count": self._count, "last": self._last}
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned."""
-        self._sum, self._count = float(saved["sum"]), int(saved["count"])
-        self._last = float(saved["last"])
 
 
 # -- statistics ------------------------------------------------------------------------------------

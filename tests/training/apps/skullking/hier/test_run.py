@@ -38,10 +38,7 @@ def model_of(run):
 )
 @pytest.mark.parametrize("ends", [(2200,), *late((2200, 3000, 4000))])
 def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, options, ends):
-    flags = settings(
-        *options, "hier.manager.n_steps=20", "hier.manager.batch_size=80",
-        "hier.adaptive_epochs=true",
-    )  # fmt: skip
+    flags = settings(*options, "hier.manager.n_steps=20", "hier.manager.batch_size=80")
     assert train_hier("whole", *flags, "--total-steps", ends[-1]) == 0
     assert train_hier("parts", *flags, "--total-steps", 900) == 0
     for steps in ends:  # within stages of either policy

@@ -15,9 +15,11 @@ from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.whole_games import PairNet, WholeGames
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
+from training.nets.distribution import Sampler, mode
 from training.players.trained import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
+from training.selfplay import pool as selfplay_pool
 from training.selfplay.pool import PoolPlayer
 
 AGENT = "pretrained/skullking-ppo"
@@ -33,7 +35,7 @@ GAME = {
         "manager": {"n_steps": 4, "num_envs": 8, "batch_size": 32},
     },
 }
-POOL = {"selfplay": {"start": 128, "every": 128, "bots": 0.25, "play": "best"}}
+POOL = {"selfplay": {"start": 128, "every": 128, "bots": 0.25}}
 
 
 @pytest.fixture
@@ -61,8 +63,16 @@ def _merged(values, changes):
 # -- who plays -------------------------------------------------------------------------------------
 
 
+class Best(Sampler):
+    """Takes the most probable action, which can be told from the logits alone."""
+
+    def __call__(self, log_probs, legal):
+        return mode(log_probs)
+
+
 def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypatch):
     monkeypatch.setattr(actor_critic, "POLICY_GAIN", 1.0)
+    monkeypatch.setattr(selfplay_pool, "Sampler", Best)
     trainer = make_player()
     trainer.worker_plays = True
     act, asked, games = PoolPlayer.act, [], {}

@@ -7,7 +7,7 @@ import torch
 from tests.tables import walk
 from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.apps.skullking.hier.options import HierConfig
-from training.apps.skullking.hier.trainer import REFERENCE, AdaptiveEpochs, RoundStats, next_policy
+from training.apps.skullking.hier.trainer import RoundStats, next_policy
 from training.callbacks.gate import policy_hash
 from training.players.bots import Bot
 from training.run.envs import make_engine
@@ -127,13 +127,6 @@ def test_balanced_steps_give_every_round_as_many_decisions(make_trainer):
     assert abs(shares[6:] - 0.25).max() < 0.06
 
 
-def test_adaptive_epochs_reach_the_trainer(make_trainer):
-    trainer = make_trainer(hier={"warm_start": 10_000, "adaptive_epochs": True})
-    epochs = [trainer.iterate()["epochs"] for _ in range(12)]
-    assert epochs[:10] == [1] * 10
-    assert all(10 <= e <= 30 for e in epochs[10:])
-
-
 def test_partners_do_not_draw_from_the_generators_of_the_training(make_trainer):
     trainer = make_trainer()
     trainer.worker_plays = True
@@ -181,24 +174,6 @@ def test_decisions_keep_their_ratio_after_the_warm_start(rollouts, ratio):
     first = order.index("manager")
     assert first * worker > config.warm_start >= (first - 1) * worker
     assert {"worker", "manager"} == set(order)
-
-
-def test_epochs_follow_the_variance_of_the_returns():
-    epochs, generator = AdaptiveEpochs(), torch.Generator().manual_seed(0)
-    returns = torch.randn(4, 1000, generator=generator)
-    for _ in range(REFERENCE):
-        assert epochs.epochs(5) == 5  # nothing to compare with yet
-        epochs.add(returns)
-    assert epochs.epochs(5) == 30
-    other = AdaptiveEpochs()
-    other.load_state_dict(epochs.state_dict())
-    for one in (epochs, other):
-        one.add(returns * np.sqrt(0.5))
-        assert one.epochs(5) == 20
-        one.add(returns * 9)
-        assert one.epochs(5) == 30
-        one.add(returns * 0)
-        assert one.epochs(5) == 10
 
 
 # -- figures by round, phase and goal, against loops over lanes ------------------------------------
