@@ -200,7 +200,7 @@ def contest(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    sample: bool = False,
+    sample: bool | None = None,
 ) -> Contest:
     """Let players meet; see the module.
 
@@ -219,8 +219,8 @@ def contest(
         First evaluation seed.
     resamples : int
         Of the intervals, but for those of openskill.
-    sample : bool
-        Trained players draw their actions.
+    sample : bool, optional
+        Whether trained players draw their actions; default as is usual in their games.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def plan(
     return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
 
 
-def _is_drawn(player: Entrant, sample: bool) -> bool:
+def _is_drawn(player: Entrant, sample: bool | None) -> bool:
     """Tell whether it is a trained player whose actions are drawn."""
     return isinstance(player.who, Policy) and draws(player.who, sample)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from fastenv import BatchEngine, Game
@@ -21,11 +20,10 @@ from fastenv.seats import Opponent
 from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
 from training.evaluation.results import COMMON, INVALID_RATE, MEETING, list_columns
 from training.logs.run_data import describe_opponents
-from training.players.bots import Bot, RandomLegal
-from training.players.names import RANDOM_LEGAL, find_player, maker
+from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
 from training.players.player import MakePlayer
 from training.players.trained import Trained
-from training.run import games, registry
+from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import check_agents, make_seated, with_defaults, with_seating
 from training.run.games import Column, GameTraining
@@ -199,19 +197,15 @@ class Judging(JudgingRules):
             return self.options
         return ("episodes", "max_steps", *(("opponents",) if self.meets else ()), *self.options)
 
-    def scripted(self, names: Sequence[str] | None = None) -> dict[str, MakePlayer]:
-        """Make scripted players by name; default all, reference lines first."""
-        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
-        return {name: self.scripted_player(name) for name in names}
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Who]:
+        """Return scripted players, and those that search, by name; default all scripted ones.
 
-    def scripted_player(self, name: str) -> MakePlayer:
-        """Return a function that makes a scripted player, or one that searches, by its name."""
-        if is_search(name):
-            return maker(registry.FUNCTIONS.load("search")(name))
-        if name == RANDOM_LEGAL:
-            return RandomLegal
-        make = find_player(self.game, name)  # or it is refused before anybody plays
-        return partial(Bot, name) if make is None else make
+        Reference lines come first.
+        """
+        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
+        for name in names:
+            find_player(self.game, name)  # a file that is not there is refused before anybody plays
+        return {name: load_who(name) if is_search(name) else name for name in names}
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
@@ -247,8 +241,8 @@ class Judging(JudgingRules):
 
     def players_of(
         self, trained: Trained, options: EvaluationConfig, purpose: str
-    ) -> dict[str, MakePlayer]:
-        """Make the players by name: the agent, and in an evaluation those it is compared with."""
+    ) -> Mapping[str, Who | MakePlayer]:
+        """Return the players by name: the agent, and in an evaluation those it is compared with."""
         if self.players is not None:
             return self.players(trained, options, purpose)
         own = trained.players()
