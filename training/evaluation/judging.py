@@ -37,6 +37,7 @@ EVALUATE, CURVE, COMPARE = "evaluate", "curve", "compare"  # purposes of what is
 OPPONENTS, CURVE_OPPONENTS = "opponents", "curve_opponents"  # options of a run's evaluation
 MILESTONES = "milestones.json"  # in a run folder
 EPISODES = "episodes"  # what is played where nobody meets
+MATCHES = "matches"  # what is played where players meet
 ALIKE = "Everybody plays the same episodes; means with 95 % intervals over episodes."
 IN_TURN = (
     "Everybody plays the same episodes in the same seats, every seat in turn; means with 95 % "
@@ -84,24 +85,26 @@ class JudgingRules:
         Of the episodes that bots alone play.
     options : tuple of str
         Options of ``training evaluate`` that only some games have a use for, and this one has,
-        beside those of :meth:`uses`.
+        beside those of :meth:`uses`; all of them with ``plan``.
     compared_against : tuple of str or None
         Opponent sets of a comparison over seeds unless others are named; None as in the curve.
     starts : callable or None
         ``starts(config, asked)`` returns what is played by its name in records, and the options of
         the environment for each; ``config`` is None of episodes that are no run's.
     plan : callable or None
-        ``plan(config, options, purpose)`` returns the evaluations in the place of :meth:`plan`.
+        ``plan(config, options, purpose)`` returns the evaluations of a run's agent in the place of
+        :meth:`evaluations`, such as games on duplicate deals; there are no others then.
     players : callable or None
         ``players(trained, options, purpose)`` returns who plays by name, the agent among them.
-    evaluate : callable or None
-        ``evaluate(judging, console, title, trained, options, asked)`` plays, prints and returns the
-        record, in the place of :func:`training.evaluation.run_evaluation.evaluate_trained`.
     refuse : callable or None
-        ``refuse(trained, asked)`` raises ConfigError for options that it cannot follow.
-    taken : callable or None
-        ``taken(console, trained, played, options, asked)`` takes the results of the agent, its
-        actions included, and the options of the environment in which it came to them.
+        ``refuse(trained, options, asked)`` raises ConfigError for options that it cannot follow.
+    describe : callable or None
+        ``describe(trained, options)`` returns what the record of games on duplicate deals says of
+        the agent; its ``trained_plays`` is said below the table.
+    further : callable or None
+        ``further(console, trained, options, evaluated, asked)`` takes the report of what the agent
+        has played (:class:`training.evaluation.report.EvaluationReport`), its actions included;
+        it may play and print more, and returns what the record has of it.
     check : callable or None
         ``check(config)`` raises ConfigError for a run that could not be evaluated.
     group : callable or None
@@ -126,9 +129,9 @@ class JudgingRules:
     starts: Callable[[RunConfig | None, Mapping[str, Any]], dict[str, dict[str, Any]]] | None = None
     plan: Callable[[RunConfig, EvaluationConfig, str], list[Evaluation]] | None = None
     players: Callable[[Trained, EvaluationConfig, str], dict[str, MakePlayer]] | None = None
-    evaluate: Callable[..., dict[str, Any]] | None = None
-    refuse: Callable[[Trained, Mapping[str, Any]], None] | None = None
-    taken: Callable[..., None] | None = None
+    refuse: Callable[[Trained, EvaluationConfig, Mapping[str, Any]], None] | None = None
+    describe: Callable[[Trained, EvaluationConfig], dict[str, Any]] | None = None
+    further: Callable[..., dict[str, Any]] | None = None
     check: Callable[[RunConfig], None] | None = None
     group: Callable[[RunConfig], str] | None = None
     milestones: Callable[[], Any] | None = None
@@ -193,7 +196,7 @@ class Judging(JudgingRules):
     @property
     def uses(self) -> tuple[str, ...]:
         """Those options of ``training evaluate`` that only some games have, and this one has."""
-        if self.evaluate is not None:
+        if self.plan is not None:
             return self.options
         return ("episodes", "max_steps", *(("opponents",) if self.meets else ()), *self.options)
 
@@ -273,7 +276,8 @@ class Judging(JudgingRules):
             Decisions that the agent has been trained for; default all.
         """
         if self.plan is not None:
-            return self.plan(config, options, purpose)
+            only = (asked or {}).get("only")
+            return self.plan(config, options, purpose) if only in (None, MATCHES) else []
         curve, env_options = purpose == CURVE, config.env_options
         count = DEFAULT_EPISODES if options.episodes is None else options.episodes
         seeds = plan_seeds(options.seed, options.curve_episodes if curve else count)

@@ -20,6 +20,7 @@ from training.evaluation.judging import (
     EPISODES,
     EVALUATE,
     IN_TURN,
+    MATCHES,
     Judging,
     get_judging,
     plan_seeds,
@@ -61,7 +62,7 @@ def play_bots(
         If the game has no such episodes, or an option is impossible.
     """
     judging = get_judging(env)
-    if judging.evaluate is not None:
+    if judging.plan is not None:
         raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
     seeds = plan_seeds(asked.get("seed", judging.first_seed), asked.get("episodes", 100))
     usual = Evaluation(
@@ -84,9 +85,9 @@ def play_bots(
         for name, opponent in name_sets(against).items()
     ]
     met = report(judging, Console(quiet=True), "bots", sets)
-    console.print(_make_cross_table(judging, met.record["matches"], seeds))
+    console.print(_make_cross_table(judging, met.record[MATCHES], seeds))
     console.print(f"rows against columns; {IN_TURN[0].lower()}{IN_TURN[1:]}")
-    return {**met.record["matches"], "episodes": met.rows}
+    return {**met.record[MATCHES], "episodes": met.rows}
 
 
 def _make_cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
@@ -149,7 +150,7 @@ def compare_agents(
         If one is no trained agent.
     """
     config, judging = run.config, get_judging(run.config.env)
-    episodic = judging.evaluate is None
+    episodic = judging.plan is None
     require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
     plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
