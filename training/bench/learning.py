@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
+from training.evaluation.intervals import student_quantile
+
 GOALS = Path(__file__).with_name("rewards.toml")
 WINDOW = 8192  # decisions whose mean reward is to reach the goal
 HOUR, MILLION = 3600.0, 1e6
-CONFIDENCE = 0.95  # of the interval whose half is called noise
 
 
 class Estimate(NamedTuple):
@@ -83,14 +84,7 @@ def fit_slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
         return Estimate(slope, None)
     residuals, freedom = values - values.mean() - slope * centred, len(at) - 2
     error = math.sqrt(float(residuals @ residuals) / freedom / spread)
-    return Estimate(slope, _find_quantile(freedom) * error)
-
-
-def _find_quantile(freedom: int) -> float:
-    """Find how many standard errors half of an interval has, with so few degrees of freedom."""
-    from scipy import stats  # a help needs none of it
-
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    return Estimate(slope, student_quantile(freedom) * error)
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -103,7 +97,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     noises = []
     if count > 1:
         error = statistics.stdev(values) / math.sqrt(count)
-        noises.append(_find_quantile(count - 1) * error)
+        noises.append(student_quantile(count - 1) * error)
     within = [each.noise for each in estimates if each.noise is not None]
     if len(within) == count:
         noises.append(math.sqrt(sum(noise**2 for noise in within)) / count)

@@ -93,14 +93,13 @@ def play_bots(
 def _make_cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
     """Make a table of a row for each player and a column for each opponent set."""
     decisive = judging.columns[0]
-    table = Table(
-        title=f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
-        f"{seeds.start} to {seeds.stop - 1}",
-        title_justify="left",
+    title = (
+        f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
+        f"{seeds.start} to {seeds.stop - 1}"
     )
-    table.add_column("player", no_wrap=True)
-    for name in record["results"]:
-        table.add_column(describe_opponents(name, record["players"]), justify="right")
+    opponents = (describe_opponents(name, record["players"]) for name in record["results"])
+    table = tables.make_table(title, None, ["player"], opponents)
+    table.columns[0].no_wrap = True
     for who in next(iter(record["results"].values())):
         means = (Interval.from_list(x[who][decisive.name]) for x in record["results"].values())
         table.add_row(who, *(tables.show_interval(decisive, mean) for mean in means))

@@ -102,11 +102,9 @@ def tabulate(
         Those that nobody has are left out.
     title, caption : str
     """
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    table.add_column("policy", no_wrap=True)
     present = [each for each in columns if any(each.name in own for own in means.values())]
-    for each in present:
-        table.add_column(name_column(each), justify="right")
+    table = make_table(title, caption, ["policy"], map(name_column, present))
+    table.columns[0].no_wrap = True
     for name, own in means.items():
         table.add_row(name, *(show_interval(each, own[each.name]) for each in present))
     return table
