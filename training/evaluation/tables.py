@@ -24,14 +24,23 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
-def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str:
-    """Format an interval as ``value [low, high]``; the value alone if its ends are not known."""
+def format_interval(interval: Interval, decimals: int, factor: float = 1, form: str = "") -> str:
+    """Format an interval as ``value [low, high]``; the value alone if its ends are not known.
+
+    Parameters
+    ----------
+    interval : Interval
+    decimals : int
+    factor : float
+    form : str
+        See :func:`training.run.rounding.rounded`.
+    """
     if math.isnan(interval.value):
         return "-"
     if math.isnan(interval.low) or math.isnan(interval.high):
-        return rounded(interval.value, decimals, factor)
+        return rounded(interval.value, decimals, factor, form)
     value, low, high = (
-        rounded(x, decimals, factor) for x in (interval.value, interval.low, interval.high)
+        rounded(x, decimals, factor, form) for x in (interval.value, interval.low, interval.high)
     )
     return f"{value} [{low}, {high}]"
 

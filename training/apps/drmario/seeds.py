@@ -29,7 +29,9 @@ from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
+from training.evaluation.intervals import Interval
 from training.evaluation.results import Results
+from training.evaluation.tables import format_interval, make_table
 from training.players.player import MakePlayer
 from training.run import files, machine
 from training.run.options import require
@@ -366,17 +368,15 @@ def _make_table(title: str, rows: list[dict[str, Any]]) -> Table:
 
 def _make_levels_table(levels: list[dict[str, Any]]) -> Table:
     """Make the table of results by level."""
-    shown = Table(title="by level, 95 % intervals over games", title_justify="left")
-    for heading in ("level", "speed", "quantile", *LEVEL_COLUMNS.values()):
-        shown.add_column(heading, justify="left" if heading == "speed" else "right")
+    figures = ("level", "speed", "quantile", *LEVEL_COLUMNS.values())
+    shown = make_table("by level, 95 % intervals over games", None, (), figures)
+    shown.columns[1].justify = "left"
     for record in levels:
         cells = [_format_cell(record[name], name) for name in ("level", "speed", "risk_tau")]
         for name in LEVEL_COLUMNS:
-            scale, decimals = (100, 1) if name == "clear" else (1, 0)
-            value, *ends = (
-                "-" if x is None else f"{scale * x:,.{decimals}f}" for x in record[name]
-            )
-            cells.append(f"{value} [{', '.join(ends)}]")
+            factor, decimals = (100, 1) if name == "clear" else (1, 0)
+            mean = Interval.from_list(record[name])
+            cells.append(format_interval(mean, decimals, factor, ","))
         shown.add_row(*cells)
     return shown
 
