@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -134,6 +135,34 @@ def describe(curve: Curve, goal: float | None) -> dict[str, Any]:
         "reward_per_million_noise": None if million.noise is None else MILLION * million.noise,
         "seconds_to_goal": None if goal is None else find_time(curve, goal),
         "trained_s": curve.seconds[-1],
+    }
+
+
+def describe_speed(
+    steps: int, seconds: Mapping[str, float], parts: Mapping[str, float], use: Use
+) -> dict[str, Any]:
+    """Describe how fast a training was and what it used, as fields of its repeat.
+
+    Parameters
+    ----------
+    steps : int
+        Decisions.
+    seconds : mapping of str to float
+        ``wall`` and ``cpu`` seconds of all, wall seconds of ``collect`` and ``update``.
+    parts : mapping of str to float
+        Wall seconds of the parts that have a share.
+    use : Use
+    """
+    return {
+        "steps_per_s": steps / seconds["wall"],
+        "steps_per_cpu_s": steps / seconds["cpu"],
+        "collect_steps_per_s": steps / seconds["collect"],
+        "update_steps_per_s": steps / seconds["update"],
+        **{f"share_{name}": part / seconds["wall"] for name, part in parts.items()},
+        "cpu_seconds_per_step": seconds["cpu"] / steps,
+        "cpu_share": use.cpu_share,
+        "gpu_share": use.gpu_share,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 
 
