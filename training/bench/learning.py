@@ -168,22 +168,22 @@ def describe_speed(
 
 def summarise(repeats: Sequence[dict[str, Any]], goal: float | None) -> dict[str, Any]:
     """Summarise what repeats brought: means with their noise, and the median time to the goal."""
-    found: dict[str, Any] = {"goal": goal, "repeats_at_goal": None, "seconds_to_goal": None}
+    summary: dict[str, Any] = {"goal": goal, "repeats_at_goal": None, "seconds_to_goal": None}
     for name in ("reward_per_hour", "reward_per_million"):
         measured = [each for each in repeats if each.get(name) is not None]
         if len(measured) < len(repeats):
-            found |= {name: None, f"{name}_noise": None}
+            summary |= {name: None, f"{name}_noise": None}
             continue
         both = combine([Estimate(each[name], each.get(f"{name}_noise")) for each in measured])
-        found |= {name: both.value, f"{name}_noise": both.noise}
-    if goal is not None and found["reward_per_hour"] is not None:
+        summary |= {name: both.value, f"{name}_noise": both.noise}
+    if goal is not None and summary["reward_per_hour"] is not None:
         times = [each["seconds_to_goal"] for each in repeats if each["seconds_to_goal"] is not None]
-        found["repeats_at_goal"] = len(times)
+        summary["repeats_at_goal"] = len(times)
         if 2 * len(times) > len(repeats):  # the median of all, where the others took longer
             every = sorted([*times, *[math.inf] * (len(repeats) - len(times))])
             middle = statistics.median(every)
-            found["seconds_to_goal"] = middle if math.isfinite(middle) else None
-    return found
+            summary["seconds_to_goal"] = middle if math.isfinite(middle) else None
+    return summary
 
 
 # -- what it used ----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pydantic import model_validator
 from training.callbacks.best_times import Records
 from training.callbacks.gate import MAX_EPISODES, Gate, GateConfig, policy_hash, write_certificate
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
-from training.callbacks.times import TimeGoals, targets
+from training.callbacks.times import TimeGoals, list_targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
@@ -148,7 +148,10 @@ def get_options(config: RunConfig) -> CurriculumConfig | None:
         *(knob for stage in options.stages for knob in stage.knobs),
     }
     require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
-    tested = [*MODES[options.mode].targets(options.target), *(targets() if options.times else ())]
+    tested = [
+        *MODES[options.mode].targets(options.target),
+        *(list_targets() if options.times else ()),
+    ]
     for target in tested:
         options.replace(target=target)  # refuses those that could hardly be passed
     return options

@@ -255,7 +255,7 @@ def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -
 # -- running ---------------------------------------------------------------------------------------
 
 
-def results(
+def yield_results(
     engine: BatchEngine,
     make: MakePlayer,
     success: Source,
@@ -351,7 +351,7 @@ def certify(
     seeds = first + np.arange(config.n_max, dtype=np.int64)
     successes = failures = given_up = 0
     verdict: Verdict = "undecided"
-    for won, late in results(engine, make, success, seeds, max_steps):
+    for won, late in yield_results(engine, make, success, seeds, max_steps):
         successes += won
         failures += not won
         given_up += late

@@ -258,7 +258,7 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
     return f"{PREFIX}{agent},{given}"
 
 
-def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
+def name_deciders(table: Table, ways: Sequence[str]) -> dict[str, str]:
     """Return the options that cannot be set for a response, and what decides each instead.
 
     Parameters
@@ -385,7 +385,7 @@ def _describe(response: Response, judged_by: str) -> str:
     return f"wins {format_interval(response.wins, 1, 100)} %"
 
 
-def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def join_ways(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
     """Add the rows of other ways to a record, and the name of the strongest trained one.
 
     Parameters

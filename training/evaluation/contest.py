@@ -247,7 +247,9 @@ def contest(
     cpu_ms = _measure_cpu_ms(players, every.costs)
     rows = [
         replace(one, drawn=_is_drawn(player, sample), cpu_ms=cpu_ms.get(player.name))
-        for player, one in zip(players, standings(names, met, own, resamples, seed), strict=True)
+        for player, one in zip(
+            players, make_standings(names, met, own, resamples, seed), strict=True
+        )
     ]
     return Contest(
         *(table.env, rank(rows, table.judged_by), deals, count, MATCH_SEEDS + seed, len(met)),
@@ -302,7 +304,7 @@ def _measure_cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> di
     return {p.name: costs[p.name].cpu_ms for p in players if not isinstance(p.who, str)}
 
 
-def standings(
+def make_standings(
     names: Sequence[str],
     met: Mapping[tuple[int, ...], Results],
     own: Sequence[str] = (),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError, show
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Asked, PlayerTeacher, Teacher, certain
+from training.expert.teacher import Asked, PlayerTeacher, Teacher, to_one_hot
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
@@ -196,7 +196,7 @@ class ExpertLoss(Auxiliary):
         seed = (self._seed << 20) + self._iteration * self._steps + t
         seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)
         moves = self._teacher.moves(engine.get_states(), _get_seats(engine, every), seeds)
-        played = torch.from_numpy(certain(moves, logits.shape[1])).to(logits)
+        played = torch.from_numpy(to_one_hot(moves, logits.shape[1])).to(logits)
         led_lanes = torch.from_numpy(led).to(logits.device).unsqueeze(1)
         return moves, SHARPEN * torch.where(led_lanes, played, logits)
 
@@ -260,7 +260,7 @@ class ExpertLoss(Auxiliary):
         if question.moves is None:
             target = self._teacher.answers(asked)
         else:
-            target = certain(question.moves, asked.legal.shape[1])
+            target = to_one_hot(question.moves, asked.legal.shape[1])
         device = question.mask.device
         labels = torch.from_numpy(target).to(device)
         answers = question.obs, question.mask, labels, question.weight

@@ -212,9 +212,9 @@ def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[st
             tau: each.with_column("part", each["game"] // plan.seeds).of(part=k)
             for tau, each in played.items()
         }
-        for tau, found in compare(here, COSTS, game="game", resamples=RESAMPLES):
+        for tau, figures in compare(here, COSTS, game="game", resamples=RESAMPLES):
             head = {"level": level, "speed": speed, "risk_tau": tau}
-            records.append(head | {"games": plan.seeds, "episodes": plan.episodes} | found)
+            records.append(head | {"games": plan.seeds, "episodes": plan.episodes} | figures)
     return records
 
 
@@ -340,12 +340,12 @@ def _find_players(
         require(different, "--risk-taus", args.risk_taus, "different from each other")
     file, depth = args.who.removesuffix(DEPTH), DEPTH if args.who.endswith(DEPTH) else ""
     names = {tau: f"{file}:{Measure('quantile', tau)}{depth}" for tau in args.risk_taus or ()}
-    found = {
+    chosen = {
         tau: find_player(name, args.runs, sample=not args.deterministic)
         for tau, name in (names or {None: args.who}).items()
     }
-    players = {tau: make for tau, (make, _) in found.items()}
-    (_, learnt), *_ = found.values()
+    players = {tau: make for tau, (make, _) in chosen.items()}
+    (_, learnt), *_ = chosen.values()
     if learnt is not None:
         require(not args.set, "--set", args.set, "left out with a trained agent")
         return {name: value for name, value in learnt.items() if name not in PLANNED}, players
