@@ -18,6 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from training.bench.choices import CONFIGS
 from training.run import registry
 from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.options import require
@@ -28,8 +29,6 @@ configurations, the trainers are timed in turn, and the bars (targets) time the 
 other parts run only with --only. docs/explanation/benchmarks.md describes each.
 """
 PARTS = tuple(registry.SUITES)
-# As training.bench has them, which takes seconds to import.
-CONFIGS = ("baseline", "numba", "cython", "fast", "large_net", "dummy", "hierarchical")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -134,7 +134,7 @@ def play_table(args: argparse.Namespace) -> None:
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
-    settings: dict[str, Any] = {"seed": args.seed or 0, "sample": bool(args.sample)}
+    settings: dict[str, Any] = {"seed": args.seed or 0, "sample": args.sample}
     results = contest.contest(players, games, env=args.env, options=options, **settings)
     standings.show(tables.console(), results)
     if args.output_path is not None:

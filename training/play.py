@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--think", nargs="?", const="", metavar="WHO", help=about)
     parse.add_argument("--seat", type=int, default=0, help="your seat, from 0; default 0")
     parse.add_argument("--seed", type=int, help="seed of the game; default: random")
-    parse.add_argument("--sample", action="store_true", help=SAMPLE)
+    parse.add_argument("--sample", action="store_true", default=None, help=SAMPLE)
     add_text(parse)
     add_runs(parse)
     return parse

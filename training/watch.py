@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument(
         "--fps", type=float, default=1.0, help="frames per second of the video; default 1"
     )
-    parse.add_argument("--sample", action="store_true", help=SAMPLE)
+    parse.add_argument("--sample", action="store_true", default=None, help=SAMPLE)
     add_text(parse)
     add_runs(parse)
     return parse

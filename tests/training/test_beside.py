@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+import training
 from training.evaluate import main
+from training.players.names import load_who
+from training.players.network import draws
 
 AGENT = "pretrained/prospector"
 SHORT = ("--episodes", "6", "--seed", "3", "--max-steps", "200")
@@ -42,10 +45,24 @@ def test_trained_agents_may_draw_their_actions(capsys, tmp_path):
     assert found["policies"].keys() == {*found["drawn"], "greedy_miner"}
 
 
+def test_best_actions_are_taken_where_draws_are_usual_but_not_asked_for():
+    policy = training.load_policy(AGENT)
+    assert draws(policy)  # as at a table
+    assert draws(policy, sample=True)
+    assert not draws(policy, sample=False)
+
+
+def test_a_player_with_a_file_is_no_trained_agent():
+    assert load_who("lookahead:judges/first.safetensors") == "lookahead:judges/first.safetensors"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["pretrained/drmario"], "env of drmario='DrMarioPlacement-v0' is not possible"),
+        (
+            ["pretrained/drmario"],
+            "cannot sit at this table: env='DrMarioPlacement-v0' must be Prospector-v0",
+        ),
         (["nobody"], "or a trained agent: the name of a run in the folder --runs"),
         (["greedy_miner", "--set", "time_max=9"], "--set"),
         (["greedy_miner", "--games", "8"], "--games 8: must be left out"),

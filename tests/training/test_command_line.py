@@ -118,19 +118,25 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
 def test_numbers_of_parsers_are_those_of_what_they_start():
 
     from benchmarks import gpu, skullking
-    from training.bench import configs, records
-    from training.bench import env_modes as workloads
-    from training.bench import matrix as cells
+    from training.bench import choices, configs, records
     from training.bench import profile as profiler
+    from training.ppo.options import NativeRun
 
-    assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS
+    assert tuple(configs.CONFIGS) == choices.CONFIGS
     args = benchmark_v9.parser().parse_args([])
     assert args.lanes == skullking.LANES
     assert args.floor_share == records.SHARE
     args = profile.parser().parse_args([])
-    assert (profile.MODES, profile.MINIBATCHES) == (profiler.MODES, profiler.MINIBATCHES)
-    assert profile.WORKLOADS == matrix.WORKLOADS == tuple(workloads.WORKLOADS)
     assert (args.floor_share, args.out) == (records.SHARE, profiler.FOLDER)
-    assert {name: usual for name, (_, usual) in cells.FACTORS.items()} == matrix.FACTORS
+    run = NativeRun()
+    assert {
+        "backend": run.backend,
+        "num_envs": run.num_envs,
+        "env_threads": run.engine_threads,
+        "rollout_steps": run.ppo.n_steps,
+        "minibatches": run.rollout // run.ppo.batch_size,
+        "epochs": run.ppo.n_epochs,
+        "precision": "fp32",
+    } == choices.FACTORS
     assert matrix.parser().parse_args([]).out == profiler.FOLDER / "matrix"
     assert gpu_check.parser().parse_args([]).lanes == gpu.LANES

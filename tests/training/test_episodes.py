@@ -1,6 +1,7 @@
 """Episodes of Prospector: the runner, its aggregates against published ones, the command line."""
 
 import json
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,7 @@ from training.evaluation.judging import plan_seeds
 from training.evaluation.results import COMMON, Results, join
 from training.games.prospector import BOTS, REFERENCE_LINES
 from training.players.bots import Bot
-from training.players.names import maker
+from training.players.names import make_player
 from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
 
@@ -78,7 +79,7 @@ def engine():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_bot_plays_as_published(engine, name):
-    found = play_episodes(engine, maker(name), 300, 7, 30_000, name)
+    found = play_episodes(engine, partial(make_player, name), 300, 7, 30_000, name)
     summary = found.summary()
     assert (summary["episode_count"], summary["guard_truncated_count"]) == (300, 0)
     for key, value in PUBLISHED[name].items():
@@ -89,7 +90,7 @@ def test_bot_plays_as_published(engine, name):
 
 
 def test_cashing_out_is_one_step_and_nearly_nothing(engine):
-    found = play_episodes(engine, maker("cash_out"), 20, 7, 30_000)
+    found = play_episodes(engine, partial(make_player, "cash_out"), 20, 7, 30_000)
     assert set(found["steps"]) == {1}
     assert found.summary()["return_mean"] == pytest.approx(-0.001)
     assert found["terminated"].all()
@@ -98,7 +99,9 @@ def test_cashing_out_is_one_step_and_nearly_nothing(engine):
 @walk("name", ["masked_random", "market_timer"])
 def test_result_does_not_depend_on_how_many_play_at_once(name):
     one, many = (
-        play_episodes(make_engine(ENV, n), maker(name), 23, 7, 500, keep_actions=True)
+        play_episodes(
+            make_engine(ENV, n), partial(make_player, name), 23, 7, 500, keep_actions=True
+        )
         for n in (5, 32)
     )
     assert len(one) == 23
@@ -110,7 +113,7 @@ def test_result_does_not_depend_on_how_many_play_at_once(name):
 
 
 def test_rows_equal_a_loop_over_single_episodes():
-    found = play_episodes(make_engine(ENV, 8), maker("greedy_miner"), 8, 40, 30)
+    found = play_episodes(make_engine(ENV, 8), partial(make_player, "greedy_miner"), 8, 40, 30)
     for e, row in enumerate(found.record()):
         engine = make_engine(ENV, 1)
         engine.reset_many(seeds=40 + e)
@@ -133,7 +136,7 @@ def test_rows_equal_a_loop_over_single_episodes():
 def test_an_evaluation_says_how_far_it_is(monkeypatch):
     told = []
     monkeypatch.setattr(evaluation, "tell_progress", lambda *each: told.append(each))
-    play_episodes(make_engine(ENV, 2), maker("cash_out"), 6, first=1)
+    play_episodes(make_engine(ENV, 2), partial(make_player, "cash_out"), 6, first=1)
     assert told[-1] == (6, 6, "episodes")
     assert all(before[0] < after[0] for before, after in pairwise(told))
 
@@ -150,7 +153,7 @@ def test_rows_that_were_written_before_are_read():
 
 def test_step_limit_and_time_limit_are_told_apart():
     engine = make_engine(ENV, 3, {"time_max": 10})
-    hold = maker("hold")
+    hold = partial(make_player, "hold")
     stopped, timed_out = (play_episodes(engine, hold, 3, 0, limit) for limit in (9, 30))
     assert stopped["given_up"].all()
     assert not (stopped["truncated"] | stopped["terminated"]).any()
@@ -161,7 +164,7 @@ def test_step_limit_and_time_limit_are_told_apart():
 
 def test_other_games_have_the_columns_they_know():
     engine = make_engine("SkullKingManager-v0", 4)
-    found = play_episodes(engine, maker("rule_easy"), 6, 5, 100)
+    found = play_episodes(engine, partial(make_player, "rule_easy"), 6, 5, 100)
     np.testing.assert_array_equal(found["ticks"], found["steps"])
     assert "net_profit" not in found
     assert "net_profit_mean" not in found.summary()

@@ -54,7 +54,7 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
 def printed(found, width=80):
     """Return the lines of the tables; the last line of one is followed by an empty one."""
     out = io.StringIO()
-    for block in conclusion.blocks(found):
+    for block in conclusion.make_tables(found):
         Console(file=out, width=width).print(block, "", sep="\n")
     return out.getvalue().splitlines()
 
@@ -83,7 +83,7 @@ def test_columns_break_between_words_alone():
     words = {word for each in found for text in (each.ours, each.played) for word in text.split()}
     assert words | {"a_scripted_player_of_old"} <= {"against", *" ".join(lines).split()}
     assert max(map(len, lines)) <= 80
-    assert "worse in 10" in conclusion.verdict(found)[1]
+    assert "worse in 10" in conclusion.summarise(found)[1]
 
 
 def test_everybody_stands_beside_an_even_share_the_best_first():
@@ -112,7 +112,7 @@ def test_everybody_stands_beside_an_even_share_the_best_first():
         "trained is   better              unclear",
         "",
     ]
-    assert conclusion.verdict(found) == [
+    assert conclusion.summarise(found) == [
         "compared with: the best scripted player in each of 2 comparisons: heuristic",
         "better or not: better in 1, unclear in 1 (by 95 % intervals)",
     ]
@@ -132,7 +132,7 @@ def test_more_players_and_groups_than_fit_are_counted_and_broken_up():
 def test_one_comparison_is_no_comparisons():
     scripted = {"random": "0 [0, 0]"}
     found = [conclusion.MeasureComparison("episodes", "return", "2 [1, 3]", scripted, "", 1)]
-    assert conclusion.verdict(found) == [
+    assert conclusion.summarise(found) == [
         "compared with: the best scripted player: random",
         "better or not: better (by 95 % intervals)",
     ]
@@ -161,8 +161,8 @@ def test_drawn_actions_are_judged_beside_the_best_ones():
 
 
 def test_nobody_to_compare_with_is_said():
-    assert conclusion.verdict([])[0] == "compared with: nobody"
-    assert conclusion.blocks([]) == []
+    assert conclusion.summarise([])[0] == "compared with: nobody"
+    assert conclusion.make_tables([]) == []
 
 
 @walk(

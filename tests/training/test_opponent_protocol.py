@@ -1,6 +1,7 @@
 """Evaluations of games of several agents: wins, opponent sets, the game's own bots."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,7 @@ from training.evaluation.intervals import share, wilson
 from training.evaluation.judging import get_judging
 from training.logs.run_data import describe_opponents, groups_of
 from training.players.bots import Bot
-from training.players.names import maker
+from training.players.names import make_player
 from training.players.player import begin_all, every_lane
 from training.players.trained import load
 from training.run import games
@@ -71,7 +72,7 @@ def test_sampled_actions_are_a_row_of_their_own(run):
 
 def test_an_episode_says_who_has_won_it():
     engine = make_engine(DUEL, 16, {"opponent": "slow", "goal": 8})
-    found = play_episodes(engine, maker("random"), 48, 5, 1000)
+    found = play_episodes(engine, partial(make_player, "random"), 48, 5, 1000)
     one = make_engine(DUEL, 1, {"opponent": "slow", "agent_seat": 1, "goal": 8})
     assert found["seat"].tolist() == [0, 1] * 24
     seen = set()
@@ -92,7 +93,7 @@ def test_an_episode_says_who_has_won_it():
 
 def test_nobody_has_won_what_was_given_up():
     engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 10**6})
-    found = play_episodes(engine, maker("fast"), 8, 0, 3, "fast")
+    found = play_episodes(engine, partial(make_player, "fast"), 8, 0, 3, "fast")
     assert found["given_up"].all()
     assert not found["win"].any()
     assert not found["draw"].any()
@@ -107,7 +108,7 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
     games.register(DUEL, games.GameTraining(columns=columns))
     try:
         engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
-        found = play_episodes(engine, maker("fast"), 16, 0, 1000)
+        found = play_episodes(engine, partial(make_player, "fast"), 16, 0, 1000)
         assert train(tmp_path, "run", "--no-evaluation", episode_events=True) == 0
     finally:
         games.unregister(DUEL)
@@ -120,7 +121,7 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
 
 def test_games_for_one_have_no_winner():
     engine = make_engine("Prospector-v0", 2, {"time_max": 50})
-    found = play_episodes(engine, maker("random"), 2, 0, 9)
+    found = play_episodes(engine, partial(make_player, "random"), 2, 0, 9)
     assert not {"win", "draw", "points", "seat"} & found.columns.keys()
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.training.played import play_episodes
 from training.commands.replay import main
 from training.evaluation import replays
 from training.evaluation.replays import ReplayError
-from training.players.names import maker
+from training.players.names import make_player
 from training.run.envs import make_engine
 from training.terminal import text
 
@@ -30,7 +31,7 @@ FRAME = {
 def played(env, seed=11):
     options, bot = GAMES[env]
     engine = make_engine(env, 4, options)
-    found = play_episodes(engine, maker(bot), 4, seed, 1000, keep_actions=True)
+    found = play_episodes(engine, partial(make_player, bot), 4, seed, 1000, keep_actions=True)
     return found, [
         replays.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
     ]

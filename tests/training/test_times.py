@@ -11,7 +11,15 @@ from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
-from training.callbacks.times import HARDEST, RECENT, STREAK, Budget, TimeGoal, TimeGoals, targets
+from training.callbacks.times import (
+    HARDEST,
+    RECENT,
+    STREAK,
+    Budget,
+    TimeGoal,
+    TimeGoals,
+    list_targets,
+)
 from training.games.drmario import goals
 from training.run.loop import TrainingLoop
 
@@ -64,7 +72,7 @@ def test_a_streak_is_the_shortest_whose_bound_is_above_the_rate():
 
     assert STREAK == 397
     assert lower(STREAK) > 0.99 >= lower(STREAK - 1)
-    assert targets() == pytest.approx([1 - math.exp(-0.6 * k) for k in (1, 2, 3)])
+    assert list_targets() == pytest.approx([1 - math.exp(-0.6 * k) for k in (1, 2, 3)])
 
 
 def test_budgets_come_with_a_full_streak_and_go_with_a_failure():
@@ -128,7 +136,7 @@ def test_mastery_that_is_lost_begins_anew():
     goal.add(np.array([True, False, True]), drawn(rng, 3))
     goal.settle(NONE)
     assert (goal.values, goal.streak) == (None, 1)
-    assert goal.target == targets()[0]
+    assert goal.target == list_targets()[0]
     again = TimeGoal([FRAMES, PILLS])
     again.restore(json.loads(json.dumps(goal.state())))
     for each in (goal, again):
@@ -183,10 +191,10 @@ def test_a_run_tightens_its_budgets_and_goes_on_exactly(timed_run, train, tmp_pa
     run = tmp_path / "runs/straight"
     found = [e["frames"] for e in events(run, "budgets")]
     assert sum(lower < higher for higher, lower in pairwise(found) if higher and lower) >= 2
-    tested = [(target, budget) for target, budget in played if target in targets()]
+    tested = [(target, budget) for target, budget in played if target in list_targets()]
     assert len(tested) >= 2
     assert all(budget is not None for _, budget in tested)
-    assert all(budget is None for target, budget in played if target not in targets())
+    assert all(budget is None for target, budget in played if target not in list_targets())
     told = gates(run)
     assert told[0] == {**told[0], "budgets": {"frames": None, "spawns": None}}
     assert any(g["budgets"]["frames"] for g in told)

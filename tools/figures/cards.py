@@ -21,12 +21,12 @@ _VALUE = "pretrained/skullking-value/value.safetensors"
 def metadata(agent: str) -> str:
     """Return the metadata of a card, between its lines of dashes."""
     tags = list(dict.fromkeys(result.env for result in results(agent)))
-    return card.front_matter(card.metadata(agent, results(agent), LICENSE, tags))
+    return card.format_front_matter(card.make_metadata(agent, results(agent), LICENSE, tags))
 
 
 def table(agent: str) -> str:
     """Return the results of a card as a table."""
-    return card.table(results(agent))
+    return card.make_table(results(agent))
 
 
 def results(agent: str) -> list[Result]:

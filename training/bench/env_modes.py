@@ -24,18 +24,13 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import ran
+from training.bench.choices import WORKLOADS
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
 from training.run import games
 
 PIECE_STEPS = 1 << 18  # of a compiled backend: a good tenth of a second
 SLOW_PIECE_STEPS = 1 << 10  # of one that steps in Python
 REFERENCE_LANES = 64  # its speed does not depend on their number
-WORKLOADS = {
-    "masked_uniform": "random legal actions",
-    "uniform": "random actions, legal or not",
-    "hold": "the action that does nothing, always",
-    "cash_out": "the action that ends the episode, always: a new world every step",
-}
 METHOD = (
     "random legal actions recorded beforehand and replayed from the same positions; timed: "
     "step_many with checks, opponents, autoreset, observation, mask, reward, info"

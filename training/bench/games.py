@@ -52,10 +52,10 @@ class GameBenchmark:
             :func:`training.bench.env_modes.env_only`.
         """
         where = f"benchmark {self.name} {name}"
-        found: Callable[..., Any] | None = None
+        function: Callable[..., Any] | None = None
         if where in registry.FUNCTIONS:
-            found = registry.FUNCTIONS.load(where)
-        return found
+            function = registry.FUNCTIONS.load(where)
+        return function
 
 
 # The first one is the default of the configurations.

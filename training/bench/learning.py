@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import shutil
 import statistics
 import subprocess
 import threading
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
 
+from training.evaluation.intervals import student_quantile
+
 GOALS = Path(__file__).with_name("rewards.toml")
 WINDOW = 8192  # decisions whose mean reward is to reach the goal
 HOUR, MILLION = 3600.0, 1e6
-CONFIDENCE = 0.95  # of the interval whose half is called noise
 
 
 class Estimate(NamedTuple):
@@ -83,14 +85,7 @@ def fit_slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
         return Estimate(slope, None)
     residuals, freedom = values - values.mean() - slope * centred, len(at) - 2
     error = math.sqrt(float(residuals @ residuals) / freedom / spread)
-    return Estimate(slope, _find_quantile(freedom) * error)
-
-
-def _find_quantile(freedom: int) -> float:
-    """Find how many standard errors half of an interval has, with so few degrees of freedom."""
-    from scipy import stats  # a help needs none of it
-
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    return Estimate(slope, student_quantile(freedom) * error)
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -103,7 +98,7 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     noises = []
     if count > 1:
         error = statistics.stdev(values) / math.sqrt(count)
-        noises.append(_find_quantile(count - 1) * error)
+        noises.append(student_quantile(count - 1) * error)
     within = [each.noise for each in estimates if each.noise is not None]
     if len(within) == count:
         noises.append(math.sqrt(sum(noise**2 for noise in within)) / count)
@@ -143,24 +138,52 @@ def describe(curve: Curve, goal: float | None) -> dict[str, Any]:
     }
 
 
+def describe_speed(
+    steps: int, seconds: Mapping[str, float], parts: Mapping[str, float], use: Use
+) -> dict[str, Any]:
+    """Describe how fast a training was and what it used, as fields of its repeat.
+
+    Parameters
+    ----------
+    steps : int
+        Decisions.
+    seconds : mapping of str to float
+        ``wall`` and ``cpu`` seconds of all, wall seconds of ``collect`` and ``update``.
+    parts : mapping of str to float
+        Wall seconds of the parts that have a share.
+    use : Use
+    """
+    return {
+        "steps_per_s": steps / seconds["wall"],
+        "steps_per_cpu_s": steps / seconds["cpu"],
+        "collect_steps_per_s": steps / seconds["collect"],
+        "update_steps_per_s": steps / seconds["update"],
+        **{f"share_{name}": part / seconds["wall"] for name, part in parts.items()},
+        "cpu_seconds_per_step": seconds["cpu"] / steps,
+        "cpu_share": use.cpu_share,
+        "gpu_share": use.gpu_share,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
 def summarise(repeats: Sequence[dict[str, Any]], goal: float | None) -> dict[str, Any]:
     """Summarise what repeats brought: means with their noise, and the median time to the goal."""
-    found: dict[str, Any] = {"goal": goal, "repeats_at_goal": None, "seconds_to_goal": None}
+    summary: dict[str, Any] = {"goal": goal, "repeats_at_goal": None, "seconds_to_goal": None}
     for name in ("reward_per_hour", "reward_per_million"):
         measured = [each for each in repeats if each.get(name) is not None]
         if len(measured) < len(repeats):
-            found |= {name: None, f"{name}_noise": None}
+            summary |= {name: None, f"{name}_noise": None}
             continue
         both = combine([Estimate(each[name], each.get(f"{name}_noise")) for each in measured])
-        found |= {name: both.value, f"{name}_noise": both.noise}
-    if goal is not None and found["reward_per_hour"] is not None:
+        summary |= {name: both.value, f"{name}_noise": both.noise}
+    if goal is not None and summary["reward_per_hour"] is not None:
         times = [each["seconds_to_goal"] for each in repeats if each["seconds_to_goal"] is not None]
-        found["repeats_at_goal"] = len(times)
+        summary["repeats_at_goal"] = len(times)
         if 2 * len(times) > len(repeats):  # the median of all, where the others took longer
             every = sorted([*times, *[math.inf] * (len(repeats) - len(times))])
             middle = statistics.median(every)
-            found["seconds_to_goal"] = middle if math.isfinite(middle) else None
-    return found
+            summary["seconds_to_goal"] = middle if math.isfinite(middle) else None
+    return summary
 
 
 # -- what it used ----------------------------------------------------------------------------------

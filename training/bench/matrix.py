@@ -27,12 +27,12 @@ from rich.console import Console
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import profile, records
+from training.bench.choices import FACTORS
 from training.bench.env_modes import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import matrix_table
 from training.bench.timing import NOISE
 from training.evaluation.intervals import over_seeds
-from training.ppo.options import NativeRun
 from training.run import files, machine
 from training.run.config import BACKENDS
 from training.run.config_files import merge, parse_assignments
@@ -42,16 +42,12 @@ from training.run.jsonl import read_lines
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")
 RUN_LIMIT_S = 3600.0
-# Factor, its short name in ids, and what a run has unless told otherwise.
-_USUAL = NativeRun()
-FACTORS: dict[str, tuple[str, Any]] = {
-    "backend": ("", "auto"),
-    "num_envs": ("ne", _USUAL.num_envs),
-    "env_threads": ("et", _USUAL.engine_threads),
-    "rollout_steps": ("rs", _USUAL.ppo.n_steps),
-    "minibatches": ("mb", _USUAL.rollout // _USUAL.ppo.batch_size),
-    "epochs": ("ue", _USUAL.ppo.n_epochs),
-    "precision": ("", "fp32"),
+SHORT = {  # names of factors in ids; others stand there by their value alone
+    "num_envs": "ne",
+    "env_threads": "et",
+    "rollout_steps": "rs",
+    "minibatches": "mb",
+    "epochs": "ue",
 }
 ENV_FACTORS = ("backend", "num_envs", "env_threads")
 
@@ -81,7 +77,7 @@ class Cell:
     @property
     def id(self) -> str:
         """Name of the cell: mode and settings."""
-        values = ((short, getattr(self, name)) for name, (short, _) in FACTORS.items())
+        values = ((SHORT.get(name, ""), getattr(self, name)) for name in FACTORS)
         return "-".join([self.mode, *(f"{s}{v}" for s, v in values if v is not None)])
 
     def knobs(self) -> dict[str, Any]:
@@ -103,7 +99,7 @@ def product(modes: Sequence[str], factors: Mapping[str, Sequence[Any]]) -> list[
 
 def default_of(factors: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Return the usual value of each factor if it is listed, else the first that is."""
-    return {n: FACTORS[n][1] if FACTORS[n][1] in v else v[0] for n, v in factors.items()}
+    return {n: FACTORS[n] if FACTORS[n] in v else v[0] for n, v in factors.items()}
 
 
 def one_at_a_time(modes: Sequence[str], factors: Mapping[str, Sequence[Any]]) -> list[Cell]:

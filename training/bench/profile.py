@@ -19,6 +19,7 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import games, records, tables
+from training.bench.choices import MINIBATCHES, MODES
 from training.bench.env_modes import (
     REFERENCE_LANES,
     EnvPlan,
@@ -36,11 +37,9 @@ from training.run.options import require
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
-MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
 SMALL_EVALUATION = {"games": 16, "episodes": 32, "bootstrap": 100}
 OPPONENTS = "rule_medium"  # of an evaluation, in games that know them
-MINIBATCHES = 16
 
 
 def chosen_modes(text: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -453,19 +452,12 @@ def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict
     share = {k: sum(i.phases[k] for i in watch.iterations) for k in ("env", "forward")}
     share["update"] = wall - collect
     share["other"] = wall - sum(share.values())
+    seconds_of = {"wall": wall, "cpu": cpu, "collect": collect, "update": wall - collect}
     return {
         "ran": about,
-        "steps_per_s": timed / wall,
-        "steps_per_cpu_s": timed / cpu,
-        "collect_steps_per_s": timed / collect,
-        "update_steps_per_s": timed / (wall - collect),
-        **{f"share_{name}": seconds / wall for name, seconds in share.items()},
-        "cpu_seconds_per_step": cpu / timed,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        **learning.describe_speed(timed, seconds_of, share, use),
         "points_before": before.get("points"),
         "points_after": after.get("points"),
-        "cpu_share": use.cpu_share,
-        "gpu_share": use.gpu_share,
         **learning.describe(watch.curve(), learning.find_goal(flags.env)),
         "trained_steps": model.num_timesteps,
         "noisy": max(load, machine.load()) > machine.physical_cores(),

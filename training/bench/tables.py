@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
 
-from training.bench.learning import CONFIDENCE, WINDOW, Estimate
+from training.bench.learning import WINDOW, Estimate
 from training.bench.targets import Row
+from training.evaluation.intervals import LEVEL
+from training.evaluation.tables import make_table
 from training.run import machine
 
 Column = str | Callable[[Row], str]
@@ -35,10 +37,8 @@ def table_of(title: str, columns: str, left: int = 1, caption: str | None = None
         How many columns, from the left, are words.
     caption : str, optional
     """
-    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
-    for k, heading in enumerate(columns.split(", ")):
-        table.add_column(heading, justify="left" if k < left else "right")
-    return table
+    headings = columns.split(", ")
+    return make_table(title, caption, headings[:left], headings[left:])
 
 
 def rows_table(
@@ -132,7 +132,7 @@ Stock MaskablePPO, in sizes that the slowest backend can play (hierarchical: our
 steps/s: decisions a second of rollouts and updates, the median of the repeats.
 CPU %: CPU time over the time of all cores. GPU %: its utilisation; - without one.
 reward: the mean reward of a decision; its change in an hour of training, and in a million
-decisions (sample efficiency). ±: its {CONFIDENCE:.0%} interval. noise: larger than it, or unknown.
+decisions (sample efficiency). ±: its {LEVEL:.0%} interval. noise: larger than it, or unknown.
 time to X: until the mean of the last {WINDOW:,} decisions is X (training/bench/rewards.toml), the
 median and in how many repeats; or how long it was not reached. -: there is nothing to compare."""
 

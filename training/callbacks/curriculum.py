@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from training.callbacks.best_times import Records
-from training.callbacks.gate import Gate, GateConfig, policy_hash, write_certificate
+from training.callbacks.gate import MAX_EPISODES, Gate, GateConfig, policy_hash, write_certificate
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
-from training.callbacks.times import TimeGoals, targets
+from training.callbacks.times import TimeGoals, list_targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
@@ -29,7 +29,7 @@ from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
+from training.run.options import Number, Options, Plain, Text, Truth, Whole, option, require
 from training.run.seeds import generators_kept, stream_seed
 
 
@@ -66,45 +66,46 @@ class Ready(Options):
 
 
 class CurriculumConfig(GateConfig):
-    """Options of the section ``gate``: those of every gate, counted in iterations, and its own.
+    """Options of the section ``gate``: those of every gate, counted in iterations, and its own."""
 
-    Parameters
-    ----------
-    stages : tuple of Stage
-        Two or more; there is a gate between each and the next.
-    success : mapping
-        Source that is nonzero where an episode has succeeded; see
-        :mod:`training.callbacks.trackers.sources`.
-    tests : int
-        As in :class:`training.callbacks.gate.GateConfig`.
-    lanes : int
-        That the episodes of a test are played on.
-    max_steps : int or None
-        Decisions after which an episode is given up, and has failed.
-    ready : Ready or None
-        None tests whenever ``gate_every`` allows it.
-    mode : {"linear", "adaptive", "hop_back"}
-        See :mod:`training.callbacks.stage_schedules`. A stage is drawn
-        every ``gate_every`` iterations.
-    rehearsal : float
-        Share of the training on earlier stages; ``linear`` alone.
-    watch : bool
-        Test only where the success rate in training, by a lower bound, is above the target.
-    times : tuple of str
-        Budgets of the game that a stage gets once it is mastered; see
-        :mod:`training.callbacks.times`.
-    """
-
-    stages: tuple[Stage, ...]
-    success: Plain
-    tests: Whole = 10
-    lanes: Whole = 64
-    max_steps: Whole | None = None
-    ready: Ready | None = None
-    mode: Text = "linear"
-    rehearsal: Number = 0.0
-    watch: Truth = False
-    times: tuple[Text, ...] = ()
+    stages: tuple[Stage, ...] = option(
+        ..., "two or more; there is a gate between each and the next"
+    )
+    success: Plain = option(..., "source of a tracker, nonzero where an episode has succeeded")
+    tests: Whole = option(
+        10,
+        "tests that the run plans for, stages and retries together",
+        f"from 1 to {MAX_EPISODES:,}",
+        ge=1,
+        le=MAX_EPISODES,
+    )
+    lanes: Whole = option(64, "lanes that the episodes of a test are played on", ge=1)
+    max_steps: Whole | None = option(
+        None,
+        "decisions after which an episode is given up, and has failed",
+        "at least 1, or null for no limit",
+        ge=1,
+    )
+    ready: Ready | None = option(
+        None, "what a policy must reach; null tests whenever ``gate_every`` allows it"
+    )
+    mode: Literal["linear", "adaptive", "hop_back"] = option(
+        "linear", "which stages are trained on; one is drawn every ``gate_every`` iterations"
+    )
+    rehearsal: Number = option(
+        0.0,
+        "share of the training on earlier stages; ``linear`` alone",
+        "from 0 to below 1",
+        ge=0,
+        lt=1,
+    )
+    watch: Truth = option(
+        False,
+        "test only where the success rate in training, by a lower bound, is above the target",
+    )
+    times: tuple[Text, ...] = option(
+        (), "budgets of the game that a stage gets once it is mastered"
+    )
 
     @model_validator(mode="after")
     def _check_stages(self) -> Self:
@@ -112,12 +113,6 @@ class CurriculumConfig(GateConfig):
         names = [stage.name for stage in self.stages]
         different = len(set(names)) == len(names) >= 2
         require(different, "gate.stages", names, "two or more, each with a name of its own")
-        require(self.lanes >= 1, "gate.lanes", self.lanes, "at least 1")
-        possible = self.max_steps is None or self.max_steps >= 1
-        require(possible, "gate.max_steps", self.max_steps, "at least 1, or null for no limit")
-        require(self.mode in MODES, "gate.mode", self.mode, "one of " + ", ".join(MODES))
-        share = 0.0 <= self.rehearsal < 1.0
-        require(share, "gate.rehearsal", self.rehearsal, "from 0 to below 1")
         unused = self.mode == "linear" or self.rehearsal == 0.0
         require(unused, "gate.rehearsal", self.rehearsal, f"0 with gate.mode={self.mode!r}")
         knobs = [set(stage.knobs) for stage in self.stages]
@@ -153,7 +148,10 @@ def get_options(config: RunConfig) -> CurriculumConfig | None:
         *(knob for stage in options.stages for knob in stage.knobs),
     }
     require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
-    tested = [*MODES[options.mode].targets(options.target), *(targets() if options.times else ())]
+    tested = [
+        *MODES[options.mode].targets(options.target),
+        *(list_targets() if options.times else ()),
+    ]
     for target in tested:
         options.replace(target=target)  # refuses those that could hardly be passed
     return options

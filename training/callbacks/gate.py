@@ -18,21 +18,21 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 import fastenv
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
 from training.callbacks.trackers.base import Source, StepReader, read
 from training.evaluation.loop import Loop
 from training.players.player import MakePlayer
 from training.run import files
 from training.run.callback import Log
-from training.run.options import Number, Options, Text, Whole, canonical_json
+from training.run.options import Number, Options, Whole, canonical_json, option, require
 from training.run.seeds import GATE_SEEDS
 
 MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
@@ -44,25 +44,6 @@ MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
 class GateConfig(Options):
     """Options of a gate: its target, and the errors and lengths of its tests.
 
-    Parameters
-    ----------
-    target : float
-        Success rate ``p0`` that must be exceeded.
-    method : {"sprt", "eprocess"}
-    margin : float, optional
-        ``p1 - p0``: the rate ``p0 + margin`` should pass quickly. Default half of what is left.
-    alpha : float
-        Probability that a policy at or below the target passes, over all tests of a run, at most
-        (with ``sprt`` to Wald's approximation, see :class:`~training.callbacks.sequential.Sprt`).
-    beta : float
-        Probability that a policy at ``p1`` fails (``sprt``), for each test.
-    n_max : int
-        Episodes of a test at most; a test that is still undecided then does not pass.
-    tests : int
-        Tests that the run plans for, stages and retries together.
-    gate_every : int
-        Updates between two tests at least.
-
     Raises
     ------
     ConfigError
@@ -73,33 +54,52 @@ class GateConfig(Options):
 
     SECTION: ClassVar[str] = "gate."
 
-    target: Number
-    method: Text = "sprt"
-    margin: Number | None = None
-    alpha: Number = 0.05
-    beta: Number = 0.05
-    n_max: Whole = 2000
-    tests: Whole = 1
-    gate_every: Whole = 10
+    target: Number = option(
+        ...,
+        "success rate p0 that must be exceeded",
+        "above 0 and below 1: no number of episodes shows that nothing ever fails",
+        gt=0,
+        lt=1,
+    )
+    method: Literal["sprt", "eprocess"] = option("sprt", "kind of the test")
+    margin: Number | None = option(
+        None,
+        "p1 - p0: the rate p1 should pass quickly; null for half of what is left",
+        gt=0,
+        lt=1,
+    )
+    alpha: Number = option(
+        0.05,
+        "probability that a policy at or below the target passes, over all tests of a run, at most "
+        "(with ``sprt`` to Wald's approximation)",
+        gt=0,
+        lt=0.5,
+    )
+    beta: Number = option(
+        0.05, "probability that a policy at p1 fails (``sprt``), for each test", gt=0, lt=0.5
+    )
+    n_max: Whole = option(
+        2000,
+        "episodes of a test at most; a test that is still undecided then does not pass",
+        f"from 1 to {MAX_EPISODES:,}",
+        ge=1,
+        le=MAX_EPISODES,
+    )
+    tests: Whole = option(
+        1,
+        "tests that the run plans for, stages and retries together",
+        f"from 1 to {MAX_EPISODES:,}",
+        ge=1,
+        le=MAX_EPISODES,
+    )
+    gate_every: Whole = option(10, "updates between two tests at least", ge=1)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Check every field, and that the tests can pass."""
-        if self.target >= 1.0:
-            raise ConfigError(
-                f"gate.target={self.target}: no number of episodes shows that nothing ever fails; "
-                "choose a target below 1."
-            )
-        self._require("target", self.target > 0.0, "above 0 and below 1")
-        self._require("method", self.method in ("sprt", "eprocess"), "sprt or eprocess")
-        if self.margin is not None:
-            possible = 0.0 < self.margin < 1.0 - self.target
-            self._require("margin", possible, f"above 0 and below {1 - self.target:.6g}")
-        self._require("alpha", 0.0 < self.alpha < 0.5, "above 0 and below 0.5")
-        self._require("beta", 0.0 < self.beta < 0.5, "above 0 and below 0.5")
-        self._require("n_max", 1 <= self.n_max <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
-        self._require("tests", 1 <= self.tests <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
-        self._require("gate_every", self.gate_every >= 1, "at least 1")
+        """Check that the tests can pass."""
+        left = 1.0 - self.target
+        possible = self.margin is None or self.margin < left
+        require(possible, "gate.margin", self.margin, f"above 0 and below {left:.6g}")
         needed = self.needed(self.tests)
         if self.n_max < needed:
             raise ConfigError(
@@ -107,10 +107,6 @@ class GateConfig(Options):
                 "fair chance to pass; raise n_max or margin, lower target, or plan fewer tests."
             )
         return self
-
-    def _require(self, name: str, right: bool, wanted: str) -> None:
-        if not right:
-            raise ConfigError(f"gate.{name}={show(getattr(self, name))}: must be {wanted}")
 
     @property
     def p1(self) -> float:
@@ -258,7 +254,7 @@ def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -
 # -- running ---------------------------------------------------------------------------------------
 
 
-def results(
+def yield_results(
     engine: BatchEngine,
     make: MakePlayer,
     success: Source,
@@ -354,7 +350,7 @@ def certify(
     seeds = first + np.arange(config.n_max, dtype=np.int64)
     successes = failures = given_up = 0
     verdict: Verdict = "undecided"
-    for won, late in results(engine, make, success, seeds, max_steps):
+    for won, late in yield_results(engine, make, success, seeds, max_steps):
         successes += won
         failures += not won
         given_up += late

@@ -35,7 +35,7 @@ HARDEST = 3  # k
 SHARE = 0.1  # of the median absolute deviation, by which a budget is tightened
 
 
-def targets() -> tuple[float, ...]:
+def list_targets() -> tuple[float, ...]:
     """Return the success rates that tests of budgets may have as their target."""
     return tuple(1.0 - math.exp(-STEEPNESS * k) for k in range(1, HARDEST + 1))
 
@@ -92,7 +92,7 @@ class TimeGoal:
     @property
     def target(self) -> float:
         """Success rate within the budgets that a test must show to be exceeded."""
-        return targets()[min(self._tightened, HARDEST - 1)]
+        return list_targets()[min(self._tightened, HARDEST - 1)]
 
     def add(self, met: Flags, times: npt.NDArray[np.integer[Any]]) -> None:
         """Add episodes that ended on the stage, in their order.

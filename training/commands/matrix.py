@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from training.bench.choices import FACTORS, WORKLOADS
 from training.run.command_line import exit_status, new_parser
 from training.run.config import RunConfig
 
@@ -16,18 +17,6 @@ among those that differ from the default in one factor. The best three of mode "
 learn as well as the default.
 """
 
-# As training.bench has them, which takes a while to import.
-FACTORS = {
-    "backend": "auto",
-    "num_envs": 512,
-    "env_threads": 1,
-    "rollout_steps": 128,
-    "minibatches": 16,
-    "epochs": 4,
-    "precision": "fp32",
-}
-WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
-
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
@@ -35,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
     about = "env_only, trainer; default both"
     parse.add_argument("--modes", default="env_only,trainer", help=about)
     parse.add_argument("--env", default=RunConfig.get_default("env"), help="environment id")
-    add, about = parse.add_argument, "masked_uniform, uniform, hold, cash_out"
-    add("--workload", choices=WORKLOADS, metavar="W", default=WORKLOADS[0], help=about)
+    add, about = parse.add_argument, ", ".join(WORKLOADS)
+    add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
     parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
     about = "any option of a run; repeatable"
     add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from training.bench.choices import MINIBATCHES, MODES, WORKLOADS
 from training.run.command_line import exit_status, new_parser
 from training.run.config import BACKENDS, RunConfig
 
@@ -12,11 +13,6 @@ ABOUT = """\
 Measure speed. Mode "env_only" steps the environment alone. The others train: "trainer" without
 evaluation and checkpoints, "trainer_eval" with both, "breakdown" with a timer around each phase.
 """
-
-# As training.bench has them, which takes a while to import.
-MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
-WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
-MINIBATCHES = 16
 
 
 def parser() -> argparse.ArgumentParser:

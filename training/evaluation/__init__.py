@@ -1,1 +1,1 @@
-"""How good an agent plays, in units of the game: points, wins, bids made; with intervals."""
+"""Evaluation of agents: episodes, contests, best responses, their statistics and records."""

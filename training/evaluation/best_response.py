@@ -29,6 +29,7 @@ from training.players.policy import Policy
 from training.players.table import Table
 from training.run import files, games
 from training.run.config import RunConfig
+from training.run.layers import Say, fit_rollout
 from training.run.names import SEARCH as PREFIX
 from training.run.options import canonical_json, require
 from training.run.seeds import MATCH_SEEDS
@@ -188,10 +189,12 @@ def plan(
     *,
     core_seconds: float | None = None,
     steps: int | None = None,
+    say: Say,
 ) -> list[Training]:
     """Plan the trainings, each with its length.
 
     The speed is that of a training from scratch; one that imitates first is as many decisions long.
+    A training that is shorter than its rollout gets a shorter rollout.
 
     Parameters
     ----------
@@ -207,6 +210,8 @@ def plan(
         Of one core; None where decisions are given.
     steps : int, optional
         Decisions.
+    say : callable
+        Takes a line on each change of the options, once if it is that of several trainings.
     """
     trained = [way for way in ways if way != SEARCH]
     trainings = [
@@ -220,16 +225,15 @@ def plan(
         (timed,) = fit_to_time([measured], core_seconds, runs)
         steps = timed.config.total_steps
     changed = {} if steps is None else {"total_steps": steps}
-    return [
-        Training(
-            each.variant,
-            each.config.replace(
-                name=f"{name}-{each.variant}-{each.config.seed}", **changed
-            ).shortened(),
-            "",
-        )
-        for each in trainings
-    ]
+    lines: list[str] = []
+    planned = []
+    for each in trainings:
+        named = f"{name}-{each.variant}-{each.config.seed}"
+        config = fit_rollout(each.config.replace(name=named, **changed), lines.append)
+        planned.append(replace(each, config=config))
+    for line in dict.fromkeys(lines):
+        say(line)
+    return planned
 
 
 def search_name(agent: str, policy: Policy | None, env: str, given: str | None) -> str:
@@ -254,7 +258,7 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
     return f"{PREFIX}{agent},{given}"
 
 
-def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
+def name_deciders(table: Table, ways: Sequence[str]) -> dict[str, str]:
     """Return the options that cannot be set for a response, and what decides each instead.
 
     Parameters
@@ -341,7 +345,7 @@ def respond(
     trainings: Sequence[Training],
     search: str | None,
     runs: Path,
-    say: Any = lambda _: None,
+    say: Say = lambda _: None,
 ) -> dict[str, Any]:
     """Run the trainings, let all responses play, and return the record of these ways.
 
@@ -381,7 +385,7 @@ def _describe(response: Response, judged_by: str) -> str:
     return f"wins {format_interval(response.wins, 1, 100)} %"
 
 
-def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+def join_ways(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
     """Add the rows of other ways to a record, and the name of the strongest trained one.
 
     Parameters

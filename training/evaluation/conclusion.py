@@ -1,4 +1,4 @@
-"""The conclusion of a training: its policy beside scripted players, better or not, in a table."""
+"""Comparison of a trained policy with scripted players at the end of a training, as a table."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     lines = [
         f"{run.name}: {config.env}, {outcome.steps:,} decisions of trainer {config.trainer} in "
         f"{outcome.wall_s:,.0f} s, in {run.path}",
-        *verdict(compared),
+        *summarise(compared),
     ]
     for line in lines:
         _say(console, line)
-    for block in blocks(compared):
+    for block in make_tables(compared):
         console.print()
         console.print(block, width=WIDTH)
     if any(each.even for each in compared):
@@ -159,7 +159,7 @@ def _judge(ours: Interval, best: Interval) -> int:
     return (ours.low > best.high) - (ours.high < best.low)
 
 
-def verdict(compared: list[MeasureComparison]) -> list[str]:
+def summarise(compared: list[MeasureComparison]) -> list[str]:
     """Say in two lines with whom the trained policy is compared, and whether it is better."""
     if not compared:
         return ["compared with: nobody", "better or not: unknown, as no scripted player has played"]
@@ -176,7 +176,7 @@ def verdict(compared: list[MeasureComparison]) -> list[str]:
     ]
 
 
-def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
+def make_tables(compared: Sequence[MeasureComparison]) -> list[Table]:
     """Make tables of a row for each player and a column for each comparison, as many as it takes.
 
     Scripted players are in the order of the first comparison, the best first.

@@ -200,7 +200,7 @@ def contest(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
-    sample: bool = False,
+    sample: bool | None = None,
 ) -> Contest:
     """Let players meet; see the module.
 
@@ -219,8 +219,8 @@ def contest(
         First evaluation seed.
     resamples : int
         Of the intervals, but for those of openskill.
-    sample : bool
-        Trained players draw their actions.
+    sample : bool, optional
+        Whether trained players draw their actions; default as is usual in their games.
 
     Raises
     ------
@@ -247,7 +247,9 @@ def contest(
     cpu_ms = _measure_cpu_ms(players, every.costs)
     rows = [
         replace(one, drawn=_is_drawn(player, sample), cpu_ms=cpu_ms.get(player.name))
-        for player, one in zip(players, standings(names, met, own, resamples, seed), strict=True)
+        for player, one in zip(
+            players, make_standings(names, met, own, resamples, seed), strict=True
+        )
     ]
     return Contest(
         *(table.env, rank(rows, table.judged_by), deals, count, MATCH_SEEDS + seed, len(met)),
@@ -290,7 +292,7 @@ def plan(
     return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
 
 
-def _is_drawn(player: Entrant, sample: bool) -> bool:
+def _is_drawn(player: Entrant, sample: bool | None) -> bool:
     """Tell whether it is a trained player whose actions are drawn."""
     return isinstance(player.who, Policy) and draws(player.who, sample)
 
@@ -302,7 +304,7 @@ def _measure_cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> di
     return {p.name: costs[p.name].cpu_ms for p in players if not isinstance(p.who, str)}
 
 
-def standings(
+def make_standings(
     names: Sequence[str],
     met: Mapping[tuple[int, ...], Results],
     own: Sequence[str] = (),

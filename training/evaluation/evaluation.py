@@ -167,7 +167,7 @@ def play(
     prepare: Prepare | None = None,
     give_up: GiveUp | None = None,
     watch: Mapping[str, Watch] | None = None,
-    sample: bool = False,
+    sample: bool | None = None,
 ) -> Results:
     """Play an evaluation.
 
@@ -182,8 +182,8 @@ def play(
         See :class:`training.evaluation.loop.Loop`.
     watch : mapping of str to callable, optional
         Who looks at the engine after each step of a player.
-    sample : bool
-        Trained agents draw their actions.
+    sample : bool, optional
+        Whether trained agents draw their actions; default as is usual in their games.
 
     Returns
     -------

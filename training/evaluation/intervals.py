@@ -160,7 +160,7 @@ def over_seeds(
     mean, n = float(x.mean()), len(x)
     if n == 1 or math.isnan(mean):
         return Interval(mean, np.nan, np.nan)
-    half = _student_quantile(n - 1) * float(x.std(ddof=1)) / n**0.5
+    half = student_quantile(n - 1) * float(x.std(ddof=1)) / n**0.5
     if len(shared):
         half = math.hypot(half, math.sqrt(float(np.mean(np.square(shared)))))
     return Interval(mean, max(least, mean - half), min(most, mean + half))
@@ -172,8 +172,16 @@ def half_width(interval: Sequence[float | None]) -> float:
     return math.nan if low is None or high is None else (high - low) / 2
 
 
-def _student_quantile(freedom: int) -> float:
-    """Return the two-sided quantile of Student's t distribution for probability ``LEVEL``."""
+def student_quantile(freedom: int) -> float:
+    """Return the two-sided quantile of Student's t distribution for probability ``LEVEL``.
+
+    It is how many standard errors half of an interval has.
+
+    Parameters
+    ----------
+    freedom : int
+        Degrees of freedom.
+    """
     from scipy.special import stdtrit  # takes a while to import, and few commands need it
 
     return float(stdtrit(freedom, (1 + LEVEL) / 2))

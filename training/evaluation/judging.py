@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from fastenv import BatchEngine, Game
@@ -21,11 +20,10 @@ from fastenv.seats import Opponent
 from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
 from training.evaluation.results import COMMON, INVALID_RATE, MEETING, list_columns
 from training.logs.run_data import describe_opponents
-from training.players.bots import Bot, RandomLegal
-from training.players.names import RANDOM_LEGAL, find_player, maker
+from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
 from training.players.player import MakePlayer
 from training.players.trained import Trained
-from training.run import games, registry
+from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import check_agents, make_seated, with_defaults, with_seating
 from training.run.games import Column, GameTraining
@@ -39,6 +37,7 @@ EVALUATE, CURVE, COMPARE = "evaluate", "curve", "compare"  # purposes of what is
 OPPONENTS, CURVE_OPPONENTS = "opponents", "curve_opponents"  # options of a run's evaluation
 MILESTONES = "milestones.json"  # in a run folder
 EPISODES = "episodes"  # what is played where nobody meets
+MATCHES = "matches"  # what is played where players meet
 ALIKE = "Everybody plays the same episodes; means with 95 % intervals over episodes."
 IN_TURN = (
     "Everybody plays the same episodes in the same seats, every seat in turn; means with 95 % "
@@ -86,24 +85,26 @@ class JudgingRules:
         Of the episodes that bots alone play.
     options : tuple of str
         Options of ``training evaluate`` that only some games have a use for, and this one has,
-        beside those of :meth:`uses`.
+        beside those of :meth:`uses`; all of them with ``plan``.
     compared_against : tuple of str or None
         Opponent sets of a comparison over seeds unless others are named; None as in the curve.
     starts : callable or None
         ``starts(config, asked)`` returns what is played by its name in records, and the options of
         the environment for each; ``config`` is None of episodes that are no run's.
     plan : callable or None
-        ``plan(config, options, purpose)`` returns the evaluations in the place of :meth:`plan`.
+        ``plan(config, options, purpose)`` returns the evaluations of a run's agent in the place of
+        :meth:`evaluations`, such as games on duplicate deals; there are no others then.
     players : callable or None
         ``players(trained, options, purpose)`` returns who plays by name, the agent among them.
-    evaluate : callable or None
-        ``evaluate(judging, console, title, trained, options, asked)`` plays, prints and returns the
-        record, in the place of :func:`training.evaluation.run_evaluation.evaluate_trained`.
     refuse : callable or None
-        ``refuse(trained, asked)`` raises ConfigError for options that it cannot follow.
-    taken : callable or None
-        ``taken(console, trained, played, options, asked)`` takes the results of the agent, its
-        actions included, and the options of the environment in which it came to them.
+        ``refuse(trained, options, asked)`` raises ConfigError for options that it cannot follow.
+    describe : callable or None
+        ``describe(trained, options)`` returns what the record of games on duplicate deals says of
+        the agent; its ``trained_plays`` is said below the table.
+    further : callable or None
+        ``further(console, trained, options, evaluated, asked)`` takes the report of what the agent
+        has played (:class:`training.evaluation.report.EvaluationReport`), its actions included;
+        it may play and print more, and returns what the record has of it.
     check : callable or None
         ``check(config)`` raises ConfigError for a run that could not be evaluated.
     group : callable or None
@@ -128,9 +129,9 @@ class JudgingRules:
     starts: Callable[[RunConfig | None, Mapping[str, Any]], dict[str, dict[str, Any]]] | None = None
     plan: Callable[[RunConfig, EvaluationConfig, str], list[Evaluation]] | None = None
     players: Callable[[Trained, EvaluationConfig, str], dict[str, MakePlayer]] | None = None
-    evaluate: Callable[..., dict[str, Any]] | None = None
-    refuse: Callable[[Trained, Mapping[str, Any]], None] | None = None
-    taken: Callable[..., None] | None = None
+    refuse: Callable[[Trained, EvaluationConfig, Mapping[str, Any]], None] | None = None
+    describe: Callable[[Trained, EvaluationConfig], dict[str, Any]] | None = None
+    further: Callable[..., dict[str, Any]] | None = None
     check: Callable[[RunConfig], None] | None = None
     group: Callable[[RunConfig], str] | None = None
     milestones: Callable[[], Any] | None = None
@@ -195,23 +196,19 @@ class Judging(JudgingRules):
     @property
     def uses(self) -> tuple[str, ...]:
         """Those options of ``training evaluate`` that only some games have, and this one has."""
-        if self.evaluate is not None:
+        if self.plan is not None:
             return self.options
         return ("episodes", "max_steps", *(("opponents",) if self.meets else ()), *self.options)
 
-    def scripted(self, names: Sequence[str] | None = None) -> dict[str, MakePlayer]:
-        """Make scripted players by name; default all, reference lines first."""
-        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
-        return {name: self.scripted_player(name) for name in names}
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Who]:
+        """Return scripted players, and those that search, by name; default all scripted ones.
 
-    def scripted_player(self, name: str) -> MakePlayer:
-        """Return a function that makes a scripted player, or one that searches, by its name."""
-        if is_search(name):
-            return maker(registry.FUNCTIONS.load("search")(name))
-        if name == RANDOM_LEGAL:
-            return RandomLegal
-        make = find_player(self.game, name)  # or it is refused before anybody plays
-        return partial(Bot, name) if make is None else make
+        Reference lines come first.
+        """
+        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
+        for name in names:
+            find_player(self.game, name)  # a file that is not there is refused before anybody plays
+        return {name: load_who(name) if is_search(name) else name for name in names}
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
@@ -247,8 +244,8 @@ class Judging(JudgingRules):
 
     def players_of(
         self, trained: Trained, options: EvaluationConfig, purpose: str
-    ) -> dict[str, MakePlayer]:
-        """Make the players by name: the agent, and in an evaluation those it is compared with."""
+    ) -> Mapping[str, Who | MakePlayer]:
+        """Return the players by name: the agent, and in an evaluation those it is compared with."""
         if self.players is not None:
             return self.players(trained, options, purpose)
         own = trained.players()
@@ -279,7 +276,8 @@ class Judging(JudgingRules):
             Decisions that the agent has been trained for; default all.
         """
         if self.plan is not None:
-            return self.plan(config, options, purpose)
+            only = (asked or {}).get("only")
+            return self.plan(config, options, purpose) if only in (None, MATCHES) else []
         curve, env_options = purpose == CURVE, config.env_options
         count = DEFAULT_EPISODES if options.episodes is None else options.episodes
         seeds = plan_seeds(options.seed, options.curve_episodes if curve else count)

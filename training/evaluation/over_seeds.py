@@ -177,17 +177,13 @@ def _make_robust_table(
 ) -> Table:
     """Make a table of a line for each measure and row, which fits a narrow terminal as well."""
     baseline = report["baseline"]
-    table = Table(
-        title=f"The same {len(report['seeds'])} seeds: IQM and probability of improvement",
-        caption=f"IQM: interquartile mean over seeds. Above {baseline}: how probable it is that a "
-        f"seed comes to more than one of {baseline}. 95 % intervals by bootstrap over seeds alone.",
-        title_justify="left",
-        caption_justify="left",
+    title = f"The same {len(report['seeds'])} seeds: IQM and probability of improvement"
+    caption = (
+        f"IQM: interquartile mean over seeds. Above {baseline}: how probable it is that a "
+        f"seed comes to more than one of {baseline}. 95 % intervals by bootstrap over seeds alone."
     )
-    table.add_column("measure")
-    table.add_column("variant", overflow="fold")
-    table.add_column("IQM", justify="right", no_wrap=True)
-    table.add_column(f"above {baseline} %", justify="right")
+    table = make_table(title, caption, ["measure", "variant"], ["IQM", f"above {baseline} %"])
+    table.columns[1].overflow, table.columns[2].no_wrap = "fold", True
     for each in columns:
         table.add_section()
         measure, heading = each.name, name_column(each)

@@ -11,9 +11,10 @@ from rich.console import Console
 from fastenv import BatchEngine
 from training.evaluation import tables
 from training.evaluation.evaluation import Evaluation, play
-from training.evaluation.judging import ALIKE, IN_TURN, Judging
-from training.evaluation.results import Estimates, Results
+from training.evaluation.judging import ALIKE, IN_TURN, MATCHES, Judging
+from training.evaluation.results import Estimates, Results, add_costs
 from training.logs.run_data import describe_opponents
+from training.players.player import Cost
 from training.run.names import AGENT
 
 
@@ -32,12 +33,15 @@ class EvaluationReport:
         Those of the first evaluation; of a run's agent with its actions.
     env_options : mapping
         Options of the environment of the first evaluation.
+    costs : dict of str to Cost
+        What the decisions of each player cost, in all evaluations.
     """
 
     record: dict[str, Any]
     rows: list[dict[str, Any]] | None = None
     played: Results | None = None
     env_options: Mapping[str, Any] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 def report(
@@ -64,10 +68,12 @@ def report(
     rows: list[dict[str, Any]] = []
     kept: Results | None = None
     env_options: dict[str, Any] = {}
+    costs: list[tuple[str, Cost]] = []
     for each in evaluations:
         engine = each.make_engine()
         about, players = judging.report_options(engine), engine.spec.num_agents
         played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
+        costs += played.costs.items()
         drawn = each.estimate(played)
         compared_with = baseline or _find_baseline(judging, played)
         policies[each.name] = _record_policies(judging, each, played, drawn, compared_with)
@@ -94,8 +100,59 @@ def report(
             against = {} if each.against is None else {"opponent": each.against}
             kept, env_options = played, {**each.options, **about, **against}
     if judging.meets:
-        record = {"matches": _record_matches(evaluations, engine, compared_with, policies)}
-    return EvaluationReport(record, rows, kept, env_options)
+        record = {MATCHES: _record_matches(evaluations, engine, compared_with, policies)}
+    return EvaluationReport(record, rows, kept, env_options, add_costs(costs))
+
+
+def report_deals(
+    judging: Judging,
+    console: Console,
+    title: str,
+    evaluations: Sequence[Evaluation],
+    about: Mapping[str, Any],
+) -> EvaluationReport:
+    """Play games on duplicate deals, print one table of all opponent sets and make the record.
+
+    Parameters
+    ----------
+    judging : Judging
+    console : rich.console.Console
+    title : str
+    evaluations : sequence of Evaluation
+        Against each opponent set, with as many games; none where other parts alone are asked for.
+    about : mapping
+        What the record says of the agent; see :class:`training.evaluation.judging.JudgingRules`.
+    """
+    if not evaluations:
+        return EvaluationReport({})
+    first, columns = evaluations[0], judging.columns
+    heading = f"{title}: {first.episodes:,} games a row on the same deals, every seat in turn"
+    caption = f"{AGENT}: {about['trained_plays']}. {judging.caption}"
+    headings = map(tables.name_column, columns)
+    table = tables.make_table(heading, caption, ["opponents", "policy"], headings)
+    results: dict[str, Any] = {}
+    costs: list[tuple[str, Cost]] = []
+    for each in evaluations:
+        played = play(each)
+        costs += played.costs.items()
+        drawn = each.estimate(played)
+        results[each.name] = drawn.record()
+        for k, (policy, means) in enumerate(drawn.means.items()):
+            cells = [tables.show_interval(column, means[column.name]) for column in columns]
+            last = k == len(drawn.means) - 1
+            table.add_row("" if k else each.name, policy, *cells, end_section=last)
+    console.print(table)
+    record = {
+        "protocol": "duplicate deals, agent in every seat",
+        "env": first.env,
+        "players": first.rotations,
+        "deals": len(first.seeds),
+        "games": first.episodes,
+        "first_seed": first.seeds.start,
+        **about,
+        "results": results,
+    }
+    return EvaluationReport({MATCHES: record}, costs=add_costs(costs))
 
 
 def _record_matches(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fastenv.registry import short_id
 from training.evaluation.judging import get_judging
 from training.logs.run_data import groups_of, is_interval
-from training.players.card import Result, front_matter, metadata, table
+from training.players.card import Result, format_front_matter, make_metadata, make_table
 from training.players.trained import Trained, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
@@ -21,7 +21,7 @@ def make(run: RunFolder, trained: Trained) -> str:
     results = list(results_of(run, trained))
     tags = [short_id(run.config.env)]
     parts = [
-        front_matter(metadata(run.name, results, tags=tags)),
+        format_front_matter(make_metadata(run.name, results, tags=tags)),
         f"# {run.name}\n",
         f"An agent of `{short_id(run.config.env)}`, an environment of fastenv.\n",
         f"## Use\n\n{_USE}",
@@ -52,7 +52,7 @@ def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
 def _describe_results(results: Sequence[Result]) -> str:
     if not results:
         return "This checkpoint has not been evaluated.\n"
-    return f"Found by `python -m training evaluate`.\n\n{table(results)}\n"
+    return f"Found by `python -m training evaluate`.\n\n{make_table(results)}\n"
 
 
 def _describe_training(run: RunFolder, trained: Trained) -> str:

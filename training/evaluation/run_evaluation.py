@@ -15,13 +15,11 @@ from rich.console import Console
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
-from training.evaluation.report import EvaluationReport, report
+from training.evaluation.report import EvaluationReport, report, report_deals
 from training.evaluation.results import Results
-from training.players.player import Cost
 from training.players.trained import Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.names import AGENT
 from training.run.sections import EvaluationConfig
@@ -106,17 +104,21 @@ def evaluate_trained(
         Options of the command that no config has, such as ``only``.
     """
     judging = get_judging(trained.config.env)
-    if judging.evaluate is not None:
-        return EvaluationReport(judging.evaluate(judging, console, title, trained, options, asked))
     if judging.refuse is not None:
-        judging.refuse(trained, asked)
+        judging.refuse(trained, options, asked)
     players = judging.players_of(trained, options, EVALUATE)
-    plan = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
-    evaluated = report(judging, console, title, [each.by(players) for each in plan])
-    assert evaluated.played is not None
-    evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
-    if judging.taken is not None:
-        judging.taken(console, trained, evaluated.played, evaluated.env_options, asked)
+    planned = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
+    plan = [each.by(players) for each in planned]
+    if judging.describe is not None:
+        about = judging.describe(trained, options)
+        evaluated = report_deals(judging, console, title, plan, about)
+    else:
+        evaluated = report(judging, console, title, plan)
+        assert evaluated.played is not None
+        evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
+    if judging.further is not None:
+        more = judging.further(console, trained, options, evaluated, asked)
+        evaluated = replace(evaluated, record={**evaluated.record, **more})
     return evaluated
 
 
@@ -164,10 +166,10 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
         *(EPISODES, trained.config.env, trained.config.env_options),
         who=[Entrant(AGENT, trained.players()[AGENT])],
         seeds=range(first, first + count),
+        lanes=count,
         max_steps=options.max_steps,
     )
-    engine = make_engine(own.env, count, own.options)
-    return play(own, engine, keep_actions=(AGENT,))
+    return play(own, keep_actions=(AGENT,))
 
 
 def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
@@ -267,27 +269,26 @@ def evaluate_search(
         JSON values.
     """
     torch.set_num_threads(1)
-    players: list[Any] = []
-    cost, begin = Cost(), time.perf_counter()
+    begin = time.perf_counter()
+    completed: list[Any] = []  # the options of the search, in each engine that it plays in
 
     def make_player(engine: Any) -> Any:
-        players.append(agent.player(engine))
-        return players[-1]
+        player = agent.player(engine)
+        completed.append(player.searcher.options)
+        return player
 
     searching = replace(trained, search=make_player)
     evaluated = evaluate_trained(console, agent.name, searching, options, asked)
-    for player in players:
-        cost.add(player.cost)
-    searched = sum(player.searched for player in players)
+    cost = evaluated.costs[AGENT]
     console.print(
         f"{agent.name}: {cost.cpu_ms:.2f} ms of CPU time a decision, "
-        f"{searched / max(cost.decisions, 1):.0%} of them searched"
+        f"{cost.searched / max(cost.decisions, 1):.0%} of them searched"
     )
     search = {
         "name": agent.name,
-        "options": players[0].searcher.options.to_dict(),
+        "options": completed[0].to_dict(),
         "decisions": cost.decisions,
-        "searched": searched,
+        "searched": cost.searched,
         "cpu_ms_per_decision": round(cost.cpu_ms, 4),
     }
     return {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from fastenv import BatchEngine, make_game
+from fastenv import make_game
 from fastenv.errors import ConfigError
-from fastenv.registry import short_id
 from training.evaluation import tables
 from training.evaluation.evaluation import MAX_STEPS, Evaluation, name_sets
 from training.evaluation.intervals import Interval
@@ -20,20 +20,21 @@ from training.evaluation.judging import (
     EPISODES,
     EVALUATE,
     IN_TURN,
+    MATCHES,
     Judging,
     get_judging,
     plan_seeds,
 )
 from training.evaluation.report import report
 from training.logs.run_data import describe_opponents
-from training.players.names import RANDOM_LEGAL, find_player
+from training.players.names import load_who, make_player
 from training.players.player import MakePlayer
-from training.players.trained import DRAWN, load
+from training.players.policy import Policy
+from training.players.trained import load_policy
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.names import AGENT, is_search
 from training.run.options import require
-from training.run.seating import check_bot, env_of_table
+from training.run.seating import env_of_table
 from training.run.sections import EvaluationConfig
 
 
@@ -61,7 +62,7 @@ def play_bots(
         If the game has no such episodes, or an option is impossible.
     """
     judging = get_judging(env)
-    if judging.evaluate is not None:
+    if judging.plan is not None:
         raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
     seeds = plan_seeds(asked.get("seed", judging.first_seed), asked.get("episodes", 100))
     usual = Evaluation(
@@ -84,22 +85,21 @@ def play_bots(
         for name, opponent in name_sets(against).items()
     ]
     met = report(judging, Console(quiet=True), "bots", sets)
-    console.print(_make_cross_table(judging, met.record["matches"], seeds))
+    console.print(_make_cross_table(judging, met.record[MATCHES], seeds))
     console.print(f"rows against columns; {IN_TURN[0].lower()}{IN_TURN[1:]}")
-    return {**met.record["matches"], "episodes": met.rows}
+    return {**met.record[MATCHES], "episodes": met.rows}
 
 
 def _make_cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
     """Make a table of a row for each player and a column for each opponent set."""
     decisive = judging.columns[0]
-    table = Table(
-        title=f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
-        f"{seeds.start} to {seeds.stop - 1}",
-        title_justify="left",
+    title = (
+        f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
+        f"{seeds.start} to {seeds.stop - 1}"
     )
-    table.add_column("player", no_wrap=True)
-    for name in record["results"]:
-        table.add_column(describe_opponents(name, record["players"]), justify="right")
+    opponents = (describe_opponents(name, record["players"]) for name in record["results"])
+    table = tables.make_table(title, None, ["player"], opponents)
+    table.columns[0].no_wrap = True
     for who in next(iter(record["results"].values())):
         means = (Interval.from_list(x[who][decisive.name]) for x in record["results"].values())
         table.add_row(who, *(tables.show_interval(decisive, mean) for mean in means))
@@ -138,7 +138,8 @@ def compare_agents(
     asked : mapping
         See :func:`training.evaluation.run_evaluation.evaluate_trained`.
     sample : bool
-        Trained agents draw their actions.
+        Trained agents draw their actions; else they take their best ones, unless good play needs
+        mixed strategies.
 
     Raises
     ------
@@ -148,13 +149,21 @@ def compare_agents(
         If one is no trained agent.
     """
     config, judging = run.config, get_judging(run.config.env)
-    episodic = judging.evaluate is None
+    episodic = judging.plan is None
     require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
     plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
     engine = make_engine(plan.env, 1, plan.options)
-    named = [(run.name, run), *((name, _find_folder(name, root)) for name in others)]
-    players, drawn = _make_players(named, judging, engine, sample)
+    named = [(run.name, load_policy(run.path)), *((name, load_who(name, root)) for name in others)]
+    players: dict[str, MakePlayer] = {}
+    drawn = []
+    for name, who in named:
+        draws = sample and isinstance(who, Policy)
+        shown = f"{name}, drawn" if draws else name
+        shown = shown if shown not in players else f"{shown}#{len(players) + 1}"
+        players[shown] = partial(make_player, who, sample=sample)
+        players[shown](engine)  # or it is refused before anybody plays
+        drawn += [shown] if draws else []
     first = next(iter(players))
     beside = report(judging, console, "beside each other", [plan.by(players)], first)
     record = beside.record[EPISODES]
@@ -166,54 +175,3 @@ def compare_agents(
             console.print(line, markup=False)
     about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
     return {**about, **record}
-
-
-def _make_players(
-    named: Sequence[tuple[str, RunFolder | None]],
-    judging: Judging,
-    engine: BatchEngine,
-    sample: bool,
-) -> tuple[dict[str, MakePlayer], list[str]]:
-    """Make the players by name; return them and the names of those whose actions are drawn."""
-    players: dict[str, MakePlayer] = {}
-    drawn = []
-    for name, folder in named:
-        shown = name if folder is None or not sample else f"{name}, drawn"
-        shown = shown if shown not in players else f"{shown}#{len(players) + 1}"
-        if folder is None:
-            players[shown] = _find_scripted(name, judging, engine)
-        else:
-            players[shown] = _load_player(folder, engine, sample)
-            drawn += [shown] if sample else []
-    return players, drawn
-
-
-def _find_folder(name: str, root: Path) -> RunFolder | None:
-    """Find the run of a name; None if it is no trained agent."""
-    there = not is_search(name) and (Path(name).is_dir() or (root / name).is_dir())
-    return RunFolder.find(name, root) if there else None
-
-
-def _find_scripted(name: str, judging: Judging, engine: BatchEngine) -> MakePlayer:
-    """Find the player of a name that is no run's."""
-    is_player = is_search(name) or name == RANDOM_LEGAL or find_player(engine, name)
-    if not is_player:
-        check_bot(engine.game, name)
-    return judging.scripted_player(name)
-
-
-def _load_player(run: RunFolder, engine: BatchEngine, sample: bool) -> MakePlayer:
-    """Load the agent of a run; refuse one that sees something else than an engine shows."""
-    env, here = short_id(run.config.env), engine.game.env_id
-    require(env == here, f"env of {run.name}", env, f"{here}, where all play")
-    trained = replace(load(run), sample=sample)
-    own = trained.engine()
-    for name in ("obs_dtype", "obs_shape", "num_actions"):
-        theirs = getattr(engine, name)
-        require(
-            getattr(own, name) == theirs,
-            f"{name} of {run.name}",
-            str(getattr(own, name)),
-            f"{theirs}, as in the episodes that all play",
-        )
-    return trained.players()[DRAWN if sample else AGENT]

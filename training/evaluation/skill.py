@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from training.evaluation.intervals import LEVEL, Interval
+from training.evaluation.intervals import Interval, student_quantile
 
 ORDERS = 4
 FEWEST, MOST = 8, 25  # resamples
@@ -39,8 +39,6 @@ def rate(
     seated : ndarray of int, shape (games of a deal, seats), optional
         Member of each outcome; default member k has outcome k in every game.
     """
-    from scipy.stats import t  # takes a while to import, and few commands need it
-
     deals, games, seats = outcomes.shape
     rng = np.random.default_rng(seed)
     share = np.eye(max(who) + 1)[list(who)]  # (members, players)
@@ -51,7 +49,7 @@ def rate(
     count = int(np.clip(_SEATS // (ORDERS * deals * games * seats), FEWEST, MOST))
     drawn = rng.integers(deals, size=(count, deals))
     ratings = [_rate_in_orders(matches[chosen], len(who), rng) @ share for chosen in drawn]
-    half = t.ppf((1 + LEVEL) / 2, count - 1) * np.array(ratings).std(0, ddof=1)
+    half = student_quantile(count - 1) * np.array(ratings).std(0, ddof=1)
     ends = zip(value.tolist(), half.tolist(), strict=True)
     return [Interval(mu, mu - wide, mu + wide) for mu, wide in ends]
 

@@ -142,7 +142,7 @@ def _bootstrap(
     value = float(statistic(*samples, axis=-1))
     if min(map(len, samples)) < 2:
         return Interval(value, math.nan, math.nan)
-    found = bootstrap(
+    interval = bootstrap(
         samples,
         statistic,
         n_resamples=resamples,
@@ -152,7 +152,7 @@ def _bootstrap(
         method="percentile",
         random_state=np.random.default_rng(seed),
     ).confidence_interval
-    return Interval(value, float(found.low), float(found.high))
+    return Interval(value, float(interval.low), float(interval.high))
 
 
 # -- players that have met on the same deals -------------------------------------------------------

@@ -24,14 +24,23 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
-def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str:
-    """Format an interval as ``value [low, high]``; the value alone if its ends are not known."""
+def format_interval(interval: Interval, decimals: int, factor: float = 1, form: str = "") -> str:
+    """Format an interval as ``value [low, high]``; the value alone if its ends are not known.
+
+    Parameters
+    ----------
+    interval : Interval
+    decimals : int
+    factor : float
+    form : str
+        See :func:`training.run.rounding.rounded`.
+    """
     if math.isnan(interval.value):
         return "-"
     if math.isnan(interval.low) or math.isnan(interval.high):
-        return rounded(interval.value, decimals, factor)
+        return rounded(interval.value, decimals, factor, form)
     value, low, high = (
-        rounded(x, decimals, factor) for x in (interval.value, interval.low, interval.high)
+        rounded(x, decimals, factor, form) for x in (interval.value, interval.low, interval.high)
     )
     return f"{value} [{low}, {high}]"
 
@@ -102,11 +111,9 @@ def tabulate(
         Those that nobody has are left out.
     title, caption : str
     """
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    table.add_column("policy", no_wrap=True)
     present = [each for each in columns if any(each.name in own for own in means.values())]
-    for each in present:
-        table.add_column(name_column(each), justify="right")
+    table = make_table(title, caption, ["policy"], map(name_column, present))
+    table.columns[0].no_wrap = True
     for name, own in means.items():
         table.add_row(name, *(show_interval(each, own[each.name]) for each in present))
     return table

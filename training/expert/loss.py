@@ -17,10 +17,11 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError, show
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Asked, PlayerTeacher, Teacher, certain
+from training.expert.teacher import Asked, PlayerTeacher, Teacher, to_one_hot
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
+from training.ppo.loss import Auxiliary, ShuffledParts
 from training.ppo.rollout import Rollout
 from training.run import games
 from training.run.engine import join_rows, take_rows
@@ -88,8 +89,8 @@ class Kept(NamedTuple):
     moves: np.ndarray | None
 
 
-class ExpertLoss:
-    """Cross-entropy with a teacher's answers; see :class:`training.ppo.loss.Auxiliary`.
+class ExpertLoss(Auxiliary):
+    """Cross-entropy with a teacher's answers.
 
     The states of some decisions are kept while a rollout is collected, and the teacher is asked
     about all of them at its end. Every pass of PPO over the rollout is one over the answers of the
@@ -134,7 +135,7 @@ class ExpertLoss:
         self._iteration = 0
         self._window: deque[Answers] = deque(maxlen=options.window)
         self._ahead: Future[Answers] | None = None  # answers for the next iteration
-        self._generator = torch.Generator().manual_seed(seed)
+        self._parts = ShuffledParts(seed)
         self._rest = np.ones((steps, lanes), np.bool_)
         self._begin_iteration()
 
@@ -195,7 +196,7 @@ class ExpertLoss:
         seed = (self._seed << 20) + self._iteration * self._steps + t
         seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)
         moves = self._teacher.moves(engine.get_states(), _get_seats(engine, every), seeds)
-        played = torch.from_numpy(certain(moves, logits.shape[1])).to(logits)
+        played = torch.from_numpy(to_one_hot(moves, logits.shape[1])).to(logits)
         led_lanes = torch.from_numpy(led).to(logits.device).unsqueeze(1)
         return moves, SHARPEN * torch.where(led_lanes, played, logits)
 
@@ -213,7 +214,7 @@ class ExpertLoss:
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about the kept decisions in which there is a choice."""
-        self._minibatches = minibatches
+        self._parts.begin(minibatches)
         question = self._gather(rollout) if self._kept else None
         # Taken first: while the teacher still answers, it must stay as it was when it was asked.
         answers = None if self._ahead is None else self._ahead.result()
@@ -259,7 +260,7 @@ class ExpertLoss:
         if question.moves is None:
             target = self._teacher.answers(asked)
         else:
-            target = certain(question.moves, asked.legal.shape[1])
+            target = to_one_hot(question.moves, asked.legal.shape[1])
         device = question.mask.device
         labels = torch.from_numpy(target).to(device)
         answers = question.obs, question.mask, labels, question.weight
@@ -281,11 +282,7 @@ class ExpertLoss:
         samples = self._samples
         if samples is None:
             return None
-        part = minibatch % self._minibatches
-        if part == 0:
-            order = torch.randperm(len(samples.mask), generator=self._generator)
-            self._parts = order.to(samples.mask.device).tensor_split(self._minibatches)
-        index = self._parts[part]
+        index = self._parts.select(samples.mask, minibatch)
         if not len(index):
             return None
         obs, mask, target, weight = (x.index_select(0, index) for x in samples)
@@ -315,7 +312,7 @@ class ExpertLoss:
         return {
             "ahead": None if ahead is None else ahead._asdict(),
             "iteration": self._iteration,
-            "generator": self._generator.get_state(),
+            "generator": self._parts.generator.get_state(),
             "window": [each._asdict() for each in self._window],
         }
 
@@ -323,7 +320,7 @@ class ExpertLoss:
         """Put back what :meth:`state_dict` returned."""
         self._iteration = int(saved["iteration"])
         self._begin_iteration()
-        self._generator.set_state(saved["generator"])
+        self._parts.generator.set_state(saved["generator"])
         self._ahead = None
         if saved.get("ahead") is not None:  # earlier ones lack it
             self._ahead = Future()

@@ -123,7 +123,7 @@ class PlayerTeacher:
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
         actions = self.moves(asked.rows, asked.seats, asked.seeds)
-        return certain(actions, asked.legal.shape[1])
+        return to_one_hot(actions, asked.legal.shape[1])
 
     def moves(self, rows: np.ndarray, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         """Return its actions, int64 (k,); parameters as of :class:`Asked`."""
@@ -257,7 +257,7 @@ def _is_searched(searcher: Searcher, rows: np.ndarray) -> np.ndarray:
     return searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
 
 
-def certain(actions: np.ndarray, num_actions: int) -> np.ndarray:
+def to_one_hot(actions: np.ndarray, num_actions: int) -> np.ndarray:
     """Return probabilities float32 (k, num_actions) of actions (k,) that are certain."""
     probabilities = np.zeros((len(actions), num_actions), np.float32)
     probabilities[np.arange(len(actions)), actions] = 1.0

@@ -81,15 +81,15 @@ def modules_of(name: str) -> tuple[str, ...]:
 
 
 def _root_modules(env: Any) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    modules: dict[str, None] = {}
     for _ in range(DEEPEST):
-        found |= dict.fromkeys(each.__module__.partition(".")[0] for each in type(env).__mro__)
+        modules |= dict.fromkeys(each.__module__.partition(".")[0] for each in type(env).__mro__)
         lanes = getattr(env, "envs", None)  # of a vector
         inner = lanes[0] if isinstance(lanes, list) and lanes else getattr(env, "env", None)
         if inner is None:
             break
         env = inner
-    return tuple(name for name in found if name not in sys.stdlib_module_names)
+    return tuple(name for name in modules if name not in sys.stdlib_module_names)
 
 
 class Form:

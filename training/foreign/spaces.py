@@ -114,8 +114,8 @@ class Leaf:
         """Return whole numbers, which assignment would cut off or wrap around."""
         unsigned, most = UNSIGNED.get(array.dtype), self._most
         if unsigned is not None and most is not None:  # most are so, and known by one look
-            found: int = np.maximum.reduce(array.view(unsigned), axis=None)
-            if found <= most:
+            largest: int = np.maximum.reduce(array.view(unsigned), axis=None)
+            if largest <= most:
                 return array
         wrong = (array < low) | (array > high)
         if array.dtype.kind not in "biu":
@@ -230,10 +230,10 @@ class Observation:
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """Its arrays, in order."""
-        found = tuple(_leaves(self.who, self.space))
+        leaves = tuple(_leaves(self.who, self.space))
         if self.is_plain:
-            return found
-        names = [each.name for each in found]
+            return leaves
+        names = [each.name for each in leaves]
         twice = next((name for name in names if not name or names.count(name) > 1), None)
         if twice is not None:
             raise ConfigError(
@@ -244,7 +244,7 @@ class Observation:
             )
         if not names:
             raise ConfigError(f"{self.who}: observation space {self.space} has no numbers")
-        return found
+        return leaves
 
     @property
     def is_plain(self) -> bool:

@@ -45,7 +45,7 @@ class Result(NamedTuple):
     record: str | None = None
 
 
-def metadata(
+def make_metadata(
     name: str, results: Sequence[Result], license_: str | None = None, tags: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Make the metadata of a card.
@@ -97,7 +97,7 @@ def _round(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def front_matter(values: Mapping[str, Any]) -> str:
+def format_front_matter(values: Mapping[str, Any]) -> str:
     """Format metadata for the top of a card."""
     text = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True, width=10_000)
     return f"{_EDGE}{text}{_EDGE}"
@@ -216,11 +216,11 @@ def _read_metric(entry: Mapping[str, Any]) -> list[float]:
     value = entry["value"]
     if isinstance(value, str | bool):
         return []
-    found = _INTERVAL.search(str(entry.get("name", "")))
-    return [float(value), *(map(float, found.groups()) if found else ())]
+    ends = _INTERVAL.search(str(entry.get("name", "")))
+    return [float(value), *(map(float, ends.groups()) if ends else ())]
 
 
-def table(results: Sequence[Result]) -> str:
+def make_table(results: Sequence[Result]) -> str:
     """Format results as a Markdown table."""
     lines = ["| conditions | measure | value, 95 % interval |", "| --- | --- | --- |"]
     for result in results:

@@ -74,15 +74,15 @@ def load_who(
         agent: Who = registry.FUNCTIONS.load("search")(name, runs, **which)
         return agent
     path = runs / name if not Path(name).exists() and (runs / name).exists() else Path(name)
-    if not path.exists() and "/" not in name:
-        return name  # of a bot, or the game refuses it
+    if not path.exists() and ("/" not in name or ":" in name):
+        return name  # of a bot, or of a player with a file, or the game refuses it
     if checkpoint is not None:
         path = path / "checkpoints" / checkpoint
     return load_policy(path, member=member)
 
 
 def make_player(
-    who: Who | MakePlayer, engine: Any, *, beside: bool = False, sample: bool = False
+    who: Who | MakePlayer, engine: Any, *, beside: bool = False, sample: bool | None = None
 ) -> Player:
     """Make a player of an engine.
 
@@ -92,7 +92,8 @@ def make_player(
         A name is that of a bot, of a player that the game knows (such as ``lookahead:FILE``), or
         ``random_legal``. What is callable makes its player itself.
     engine : BatchEngine
-    beside, sample : bool
+    beside : bool
+    sample : bool, optional
         See :func:`training.players.network.seat_policy`; others choose as ever.
 
     Raises
@@ -139,8 +140,3 @@ def find_player(of: str | Engine | games.GameTraining, name: str) -> MakePlayer 
     find = games.find(of, "player")
     make: MakePlayer | None = None if find is None else find(name)
     return make
-
-
-def maker(who: Who) -> MakePlayer:
-    """Return a function that makes a player for any engine; see :func:`make_player`."""
-    return lambda engine: make_player(who, engine)

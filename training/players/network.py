@@ -107,7 +107,7 @@ class Network:
 
 
 def seat_policy(
-    policy: Policy, engine: Any, *, beside: bool = False, sample: bool = False
+    policy: Policy, engine: Any, *, beside: bool = False, sample: bool | None = None
 ) -> Player:
     """Make a player of a trained agent, together with a bot if it knows part of a game.
 
@@ -119,8 +119,8 @@ def seat_policy(
     beside : bool
         It sits beside a learner, whose episodes may be parts of a game in which players do not
         meet; else it plays the learner's own seat there.
-    sample : bool
-        It draws its actions; in games whose agents do so it always does.
+    sample : bool, optional
+        Whether it draws its actions; see :func:`draws`.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def seat_policy(
     return Parts(part.column, [own], Bot(part.bot, engine))
 
 
-def in_own_env(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
+def in_own_env(policy: Policy, engine: Any, *, sample: bool | None = None) -> Network:
     """Make the player of a trained agent for an environment that :meth:`Policy.make` has made."""
     make = policy.env_spec.encode_like
     sight = shown if make is None else _encode_rows(make(engine))
@@ -148,25 +148,33 @@ def _encode_rows(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
     return lambda engine, lanes: encode(engine.get_states(lanes))
 
 
-def draws(policy: Policy, sample: bool = False) -> bool:
-    """Tell whether a policy draws its actions: it is asked to, or its game says so."""
-    own = games.get_game(policy.env).draws
-    return sample or own or needs_mixing(policy.env, policy.env_spec.options)
+def draws(policy: Policy, sample: bool | None = None) -> bool:
+    """Tell whether a policy draws its actions.
+
+    Where good play needs mixed strategies it always does.
+
+    Parameters
+    ----------
+    policy : Policy
+    sample : bool, optional
+        What is asked for; default what is usual in its game
+        (:attr:`training.run.games.GameTraining.draws`).
+    """
+    asked = games.get_game(policy.env).draws if sample is None else sample
+    return asked or needs_mixing(policy.env, policy.env_spec.options)
 
 
 def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:
     """Find the sight of a policy in an engine; see :func:`seat_policy`."""
-    observer, encode = _make_observer(policy), policy.env_spec.encode
-    alone = engine.seats is None and not beside
-    if alone:
+    encode = policy.env_spec.encode
+    if engine.seats is None and not beside:
         _check_same_env(policy, engine)
-    else:
-        _check_same_game(policy, observer, engine)
+        return shown if encode is None else _encode_rows(encode)
+    observer = _make_observer(policy)
+    _check_same_game(policy, observer, engine)
     if encode is not None:
         return _encode_rows(encode)
-    if alone or _shows_same(observer, engine):
-        return shown
-    return partial(_encode_again, observer)
+    return shown if _shows_same(observer, engine) else partial(_encode_again, observer)
 
 
 def _encode_again(observer: BatchEngine, engine: Any, lanes: np.ndarray) -> np.ndarray:

@@ -58,10 +58,13 @@ class Cost:
     decisions : int
     cpu_s : float
         CPU seconds of all threads.
+    searched : int
+        Decisions in which it searched.
     """
 
     decisions: int = 0
     cpu_s: float = 0.0
+    searched: int = 0
 
     @property
     def cpu_ms(self) -> float:
@@ -72,6 +75,7 @@ class Cost:
         """Add the cost of further decisions."""
         self.decisions += other.decisions
         self.cpu_s += other.cpu_s
+        self.searched += other.searched
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ CREATE TABLE IF NOT EXISTS ratings (
 """
 
 
-def expected(rating: float, other: float) -> float:
+def expect_score(rating: float, other: float) -> float:
     """Compute the share of comparisons that Elo expects a player to win."""
     return float(1 / (1 + 10 ** ((other - rating) / 400)))
 
 
-def outcome(total: int, other: int) -> float:
+def compare_totals(total: int, other: int) -> float:
     """Return 1 for more points than the other, 0 for fewer, 0.5 for as many."""
     return (total > other) + 0.5 * (total == other)
 
@@ -73,8 +73,8 @@ class Ratings:
                 b = players[j]
                 if a == b:
                     continue
-                won = outcome(totals[i], totals[j])
-                moved = K * (won - expected(self.rating[a], self.rating[b]))
+                won = compare_totals(totals[i], totals[j])
+                moved = K * (won - expect_score(self.rating[a], self.rating[b]))
                 change[a] += moved
                 change[b] -= moved
                 if LEARNER in (a, b):

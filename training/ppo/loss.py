@@ -5,14 +5,14 @@ by torch: it runs on devices and under the compiler. :meth:`Objective.gradients`
 pass over the rows gives the same sums and the gradient by logits and values in closed form, where
 the chain of small torch operations would take a tenth of an update.
 
-:class:`Auxiliary` is a further loss beside it.
+:class:`Auxiliary` is a further loss beside it, of samples that :class:`ShuffledParts` splits.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -135,11 +135,12 @@ class Objective:
         return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.huber
 
 
-class Auxiliary(Protocol):
+class Auxiliary:
     """Learns from the rollouts of a :class:`~training.ppo.trainer.PPOTrainer` beside it.
 
     Each of its losses is differentiated next to that of a minibatch of PPO, and one optimizer step
-    follows both; gradients are clipped together.
+    follows both; gradients are clipped together. This one leaves the learning to PPO: who derives
+    from it writes what differs.
     """
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
@@ -152,14 +153,14 @@ class Auxiliary(Protocol):
         logits : Tensor, shape (n, A)
             Of the network. Where others are returned, PPO must not learn: see :meth:`rest`.
         """
-        ...
+        return logits
 
     def rest(self) -> np.ndarray | None:
         """Select the decisions of the rollout that PPO learns, bool (T, N); None for all.
 
         Whether it is None stays the same from the first decision of a rollout to its update.
         """
-        ...
+        return None
 
     def observe(self, t: int, engine: Any) -> None:
         """Observe the outcome of decision ``t`` of the rollout.
@@ -170,7 +171,6 @@ class Auxiliary(Protocol):
         engine : BatchEngine
             Has just stepped.
         """
-        ...
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Prepare for the update of an iteration.
@@ -182,26 +182,65 @@ class Auxiliary(Protocol):
         minibatches : int
             Minibatches of a pass over it.
         """
-        ...
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Compute the loss beside a minibatch, counted from 0 over all passes; None for none.
 
         It is called in the precision of the trainer, which also differentiates what it returns.
         """
-        ...
+        return None
 
     def metrics(self) -> dict[str, float]:
         """Return the metrics of the update for the log."""
-        ...
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state between two iterations: tensors and plain numbers."""
-        ...
+        return {}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
-        ...
+
+
+class ShuffledParts:
+    """Splits samples into parts, one for each minibatch; every pass has an order of its own.
+
+    Parameters
+    ----------
+    seed : int
+        Of the orders.
+
+    Attributes
+    ----------
+    generator : torch.Generator
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        self._parts: tuple[Tensor, ...] = ()
+
+    def begin(self, minibatches: int) -> None:
+        """Begin an update whose passes have so many minibatches."""
+        self._minibatches = minibatches
+
+    def select(self, samples: Tensor, minibatch: int) -> Tensor:
+        """Select the part of a minibatch, counted from 0 over all passes.
+
+        Parameters
+        ----------
+        samples : Tensor, shape (n, ...)
+        minibatch : int
+
+        Returns
+        -------
+        Tensor of int64, shape (k,)
+            Numbers of samples; none where they are fewer than the minibatches.
+        """
+        part = minibatch % self._minibatches
+        if part == 0:
+            order = torch.randperm(len(samples), generator=self.generator)
+            self._parts = order.to(samples.device).tensor_split(self._minibatches)
+        return self._parts[part]
 
 
 # -- one pass over the rows; the tests hold it to Objective.loss ----------------------------------

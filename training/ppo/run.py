@@ -17,6 +17,7 @@ from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device, set_up_torch
+from training.ppo.average import AveragedPolicy
 from training.ppo.loss import Auxiliary
 from training.ppo.options import ActorCriticRun
 from training.ppo.trainer import PPOTrainer
@@ -28,7 +29,6 @@ from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed
 from training.selfplay import league
-from training.selfplay.average import AveragedPolicy
 from training.selfplay.league import League
 
 # Options of the section ``native`` that shape the network.

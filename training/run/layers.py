@@ -141,13 +141,13 @@ def merge_layers(
     options = fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
     shorter = _merge_all({}, merge(from_file, slower), args)
-    shorter = _without_foreign(shorter, shorter.get("trainer"))  # flags among them
+    shorter = _without_other_trainers(shorter, shorter.get("trainer"))  # flags among them
     less = fit_minibatch(shorter, flags, _ignore)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
 
 
-def _without_foreign(values: dict[str, Any], trainer: Any) -> dict[str, Any]:
+def _without_other_trainers(values: dict[str, Any], trainer: Any) -> dict[str, Any]:
     """Leave out the sections that another trainer has not, if one is named."""
     if trainer not in trainers.names():  # none, or one that is refused later
         return values
@@ -228,7 +228,7 @@ def find_best_options(env: str, trainer: str | None) -> tuple[str | None, dict[s
         values = merge(load_preset(values["preset"]), values)
     chosen = {option: values[option] for option in _LEARNING if option in values}
     if trainer:  # the sections of others say nothing to it
-        chosen = _without_foreign({**chosen, "trainer": trainer}, trainer)
+        chosen = _without_other_trainers({**chosen, "trainer": trainer}, trainer)
     return f"training/configs/{name}", chosen
 
 
@@ -259,15 +259,15 @@ def take_mixed_options(values: dict[str, Any], say: Say) -> dict[str, Any]:
         return {}
     if not trainers.get_options(trainer).AVERAGES or not needs_mixing(env, options):
         return {}
-    found: dict[str, Any] = load_file(CONFIGS / MIXED)
-    found.pop("env")  # of an example
+    mixed: dict[str, Any] = load_file(CONFIGS / MIXED)
+    mixed.pop("env")  # of an example
     shown = ", ".join(
         f"{name}={_format_value(value)}"
-        for name, value in flatten(found).items()
+        for name, value in flatten(mixed).items()
         if flatten(values).get(name, value) == value
     )
     say(f"{env} needs mixed strategies, so self-play takes training/configs/{MIXED}: {shown}")
-    return found
+    return mixed
 
 
 def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figures as text."""
+"""Rounding of numbers for text."""
 
 from __future__ import annotations
 

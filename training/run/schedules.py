@@ -1,4 +1,4 @@
-"""What changes in the environments while a training goes on: knobs and delayed actions.
+"""Schedules of environment knobs, and of action masks, over the decisions of a training.
 
 Knobs follow the option ``schedules``. Option ``mask_schedule`` delays actions at the start of
 episodes: where an agent may end an episode with its first action, it soon finds that this costs

@@ -1,4 +1,4 @@
-"""Sums over the lanes during an iteration, without a loop over lanes."""
+"""Sums of step and episode statistics over the lanes of an iteration."""
 
 from __future__ import annotations
 

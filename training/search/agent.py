@@ -116,9 +116,7 @@ class SearchPlayer:
         See :class:`training.players.player.Explains`.
     searcher : Searcher
     cost : Cost
-        Of its decisions so far, which the loop that plays counts.
-    searched : int
-        Decisions in which it searched.
+        Of its decisions so far, which the loop that plays counts, and those that it searched.
 
     Raises
     ------
@@ -140,7 +138,7 @@ class SearchPlayer:
         self._draws = LaneDraws(engine.num_envs)
         self._remembers = policy is not None and policy.state_size > 0
         self.explains, self._thoughts = False, dict[int, Thought]()
-        self.cost, self.searched = Cost(), 0
+        self.cost = Cost()
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Reset lanes in which games begin."""
@@ -183,7 +181,7 @@ class SearchPlayer:
             if self.explains:
                 self._keep_thoughts(results, lanes[where], actions[where], wanted[where])
             finished = results.finished
-        self.searched += len(where)
+        self.cost.searched += len(where)
         if not finished and not self.explains:
             raise KeyboardInterrupt
         return actions

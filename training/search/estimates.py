@@ -10,7 +10,7 @@ MIN_WORLDS = 8  # worlds of an action before it may be dropped as worse beyond d
 DOUBT = 4.0  # standard errors of a paired difference that leave no doubt
 
 
-class Estimates:
+class ActionEstimates:
     """Values of actions in worlds: every action of a position sees the same worlds in turn.
 
     Parameters
@@ -32,7 +32,7 @@ class Estimates:
         self._first = legal.sum(1)  # actions of a position in the beginning
 
     @classmethod
-    def join(cls, parts: Sequence[Estimates]) -> Estimates:
+    def join(cls, parts: Sequence[ActionEstimates]) -> ActionEstimates:
         """Join the estimates of several groups of positions."""
         joined = cls(np.concatenate([part.legal for part in parts]))
         width = max(part.values.shape[2] for part in parts)
@@ -46,9 +46,9 @@ class Estimates:
         joined.values = np.concatenate(values)
         return joined
 
-    def take(self, positions: Sequence[int] | np.ndarray) -> Estimates:
+    def take(self, positions: Sequence[int] | np.ndarray) -> ActionEstimates:
         """Select the estimates of some positions."""
-        some = Estimates(self.legal[positions])
+        some = ActionEstimates(self.legal[positions])
         some.open, some.counts = self.open[positions], self.counts[positions]
         some.values = self.values[positions]
         return some

@@ -27,7 +27,7 @@ from training.search.blueprints import (
     Start,
     SteppedBlueprint,
 )
-from training.search.estimates import Estimates
+from training.search.estimates import ActionEstimates
 from training.search.options import SearchOptions
 from training.search.rules import SearchRules
 from training.search.values import Closing
@@ -71,14 +71,14 @@ class SearchResult:
 
     Attributes
     ----------
-    estimates : Estimates
+    estimates : ActionEstimates
     milliseconds : float
         Time per position.
     finished : bool
         False where the search was interrupted.
     """
 
-    estimates: Estimates
+    estimates: ActionEstimates
     milliseconds: float
     finished: bool
 
@@ -275,18 +275,18 @@ class Searcher:
         checks.as_seats(seats, n, self._engine.game.num_seats, "seats")
         if seeds is None:
             seeds = np.arange(self._seed, self._seed + n).astype(np.uint64)
-        estimates = [Estimates(legal[:0])]
+        estimates = [ActionEstimates(legal[:0])]
         finished, step = True, max(1, AT_ONCE // self.options.worlds)
         for first in range(0, n, step):
             part = slice(first, first + step)
             some = None if lanes is None else lanes[part]
             position = _Positions(rows[part], seats[part], legal[part], seeds[part], some)
-            estimates.append(Estimates(legal[part]))
+            estimates.append(ActionEstimates(legal[part]))
             finished = finished and self._spend(position, estimates[-1])
         spent = 1000 * (time.perf_counter() - begun) / max(n, 1)
-        return SearchResult(Estimates.join(estimates), spent, finished)
+        return SearchResult(ActionEstimates.join(estimates), spent, finished)
 
-    def _spend(self, position: _Positions, estimates: Estimates) -> bool:
+    def _spend(self, position: _Positions, estimates: ActionEstimates) -> bool:
         """Spend the budget on positions; return False if it was interrupted."""
         options, budget = self.options, self.options.budget_ms
         begun, done = time.perf_counter(), 0
@@ -308,7 +308,9 @@ class Searcher:
             return False
         return True
 
-    def _evaluate(self, position: _Positions, estimates: Estimates, done: int, block: int) -> None:
+    def _evaluate(
+        self, position: _Positions, estimates: ActionEstimates, done: int, block: int
+    ) -> None:
         """Play the open actions of undecided positions in further worlds."""
         here = np.flatnonzero(estimates.undecided)
         worlds = self._draw_worlds(position, here, done, block)

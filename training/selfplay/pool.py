@@ -50,7 +50,7 @@ LATEST = -2  # in place of the id of a snapshot: the learner as it was when the 
 
 
 @dataclass(frozen=True)
-class Member:
+class PoolMember:
     """A snapshot.
 
     Parameters
@@ -86,7 +86,7 @@ class Pool:
 
     Attributes
     ----------
-    members : dict of int to Member
+    members : dict of int to PoolMember
         By id, oldest first.
     active : tuple of int
         Those that can be drawn, oldest first.
@@ -96,7 +96,7 @@ class Pool:
 
     def __init__(self, folder: Path, keep: int, make_net: Callable[[], SnapshotNet]) -> None:
         self.folder, self.keep, self._make_net = folder, keep, make_net
-        self.members: dict[int, Member] = {}
+        self.members: dict[int, PoolMember] = {}
         self.active: tuple[int, ...] = ()
         self.latest: SnapshotNet | None = None
 
@@ -114,7 +114,7 @@ class Pool:
         assert self.latest is not None
         return self.latest
 
-    def add(self, number: int, steps: int, parameters: Mapping[str, Tensor]) -> Member:
+    def add(self, number: int, steps: int, parameters: Mapping[str, Tensor]) -> PoolMember:
         """Write a snapshot to its file and let it be drawn, in place of the oldest if need be.
 
         Parameters
@@ -144,7 +144,7 @@ class Pool:
                 "go on with --resume."
             ) from error
         digest = hashlib.sha256(content.getvalue()).hexdigest()
-        member = self.members[number] = Member(number, steps, digest, self._make_frozen(copied))
+        member = self.members[number] = PoolMember(number, steps, digest, self._make_frozen(copied))
         self.active = (*self.active, number)[-self.keep :]
         return member
 
@@ -178,7 +178,7 @@ class Pool:
             If the file of a snapshot is missing or not the one that was written.
         """
         self.members = {
-            number: Member(number, steps, digest, self._make_frozen(self._read(number, digest)))
+            number: PoolMember(number, steps, digest, self._make_frozen(self._read(number, digest)))
             for number, steps, digest in saved["members"]
         }
         self.active = tuple(saved["active"])

@@ -80,8 +80,8 @@ class GamePanels:
 def find_panels(env: str, times: Path | None = None) -> GamePanels:
     """Find the panels of the game of an environment."""
     make = games.find(env, "panels") or GamePanels
-    found: GamePanels = make(times)
-    return found
+    panels: GamePanels = make(times)
+    return panels
 
 
 def _format_value(value: Any) -> str:

@@ -17,7 +17,7 @@ from fastenv.registry import short_id
 from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
-from training.players.names import Agent, load_who, make_player, maker, name_in_line
+from training.players.names import Agent, load_who, make_player, name_in_line
 from training.players.network import in_own_env
 from training.players.player import MakePlayer
 from training.players.policy import Policy
@@ -53,7 +53,11 @@ def make_watched(args: argparse.Namespace) -> Source:
 
 
 def make_trained(
-    path: str, runs: Path, options: Mapping[str, Any], think: bool = False, sample: bool = False
+    path: str,
+    runs: Path,
+    options: Mapping[str, Any],
+    think: bool = False,
+    sample: bool | None = None,
 ) -> Source:
     """Make the source of a trained agent in the environment of its training.
 
@@ -122,7 +126,9 @@ def make_scripted(name: str, env: str, options: Mapping[str, Any], think: bool =
     check_think(think, [name], fastenv.make_game(env, **options))
     kind, *behind = name.split(":")
     short = ":".join((kind, *behind[1:]))  # without the file
-    return Source(env, options, partial(_make_engine, env, options), [short], [maker(name)])
+    return Source(
+        env, options, partial(_make_engine, env, options), [short], [partial(make_player, name)]
+    )
 
 
 def show_more(source: Source) -> Source:
@@ -178,7 +184,9 @@ def _make_watched_table(
     return _make_table(table, seated, number_names([each.short for each in seated]), args.sample)
 
 
-def _make_table(table: Any, seated: Sequence[Any], names: Sequence[str], sample: bool) -> Source:
+def _make_table(
+    table: Any, seated: Sequence[Any], names: Sequence[str], sample: bool | None
+) -> Source:
     """Make the source of a table; a seat without an entrant is the person's."""
     players = [
         None if each is None else partial(make_player, each.who, sample=sample) for each in seated
@@ -240,7 +248,7 @@ def _find_adviser(args: argparse.Namespace, against: Sequence[str], game: Any) -
     allowed = "given a name: this game has no bots that could search"
     require(bool(name), "--think", name, allowed)
     name = name if is_search(name) else f"{SEARCH}{name}"
-    return maker(load_who(name, Path(args.runs)))
+    return partial(make_player, load_who(name, Path(args.runs)))
 
 
 def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:

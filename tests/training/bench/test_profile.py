@@ -9,7 +9,8 @@ from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
 from tests.tables import walk
 from training.bench import profile, records
-from training.bench.env_modes import WORKLOADS, EnvPlan, Playback, env_only, measured, prepare
+from training.bench.choices import WORKLOADS
+from training.bench.env_modes import EnvPlan, Playback, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.commands import profile as command
 from training.run import machine

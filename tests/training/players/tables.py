@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from training.evaluation.contest import rank, standings
+from training.evaluation.contest import make_standings, rank
 from training.evaluation.loop import MAX_DECISIONS, Loop
 from training.evaluation.results import MEETING, Results
 
@@ -57,4 +57,4 @@ def rank_by_points(names, *points, groups=None, judged_by="win", resamples=20):
         tuple(who): results_of([names[k] for k in who], each)
         for who, each in zip(groups, points, strict=True)
     }
-    return rank(standings(names, met, resamples=resamples), judged_by)
+    return rank(make_standings(names, met, resamples=resamples), judged_by)

@@ -12,6 +12,7 @@ from training.evaluation import best_response
 from training.evaluation.best_response import ORIGIN, Measured
 from training.evaluation.contest import load_players
 from training.players.table import find_table
+from training.run.config import RunConfig
 
 pytestmark = needs_core
 ENV = "SkullKingFlat-v0"
@@ -102,6 +103,28 @@ def test_core_minutes_say_how_long(tmp_path):
     record = json.loads((tmp_path / "exploit-random.json").read_text())
     assert record["core_minutes"] == 0.001
     assert record["ways"]["scratch"]["runs"][0]["steps"] % 256 == 0
+
+
+def test_what_is_changed_of_the_options_is_said(tmp_path, capsys):
+    shortened = "total_steps=128 is less than a rollout, which is shortened: ppo.n_steps 8 "
+    assert run(tmp_path, ways="search", seeds="1", steps=128) == 0
+    assert "less than a rollout" not in capsys.readouterr().out  # nothing is trained
+    assert run(tmp_path, ways="scratch", seeds="1", steps=128) == 0
+    assert capsys.readouterr().out.count(shortened) == 1
+
+
+def test_a_plan_says_once_that_it_shortens_the_rollout(tmp_path):
+    base = RunConfig.from_mapping({"env": ENV, "trainer": "native"})
+    lines = []
+    steps = base.rollout // 2
+    trainings = best_response.plan(
+        *(base, find_table([], ENV), "random", ["scratch", "agent"], [1, 2], "t", tmp_path),
+        steps=steps,
+        say=lines.append,
+    )
+    assert [each.config.rollout for each in trainings] == [steps] * 4
+    assert len(lines) == 1
+    assert lines[0].startswith(f"total_steps={steps:,} is less than a rollout")
 
 
 @walk(

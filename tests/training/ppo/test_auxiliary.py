@@ -6,21 +6,16 @@ import torch
 from tests.training.ppo.engines import Corridor
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
+from training.ppo.loss import Auxiliary, ShuffledParts
 from training.ppo.options import NativeConfig, PPOConfig
 
 
-class Pull:
+class Pull(Auxiliary):
     """Draws the policy's bias to a point; writes down what it is told."""
 
     def __init__(self, weight=1.0, every=1):
         self.weight, self.every = weight, every
         self.steps, self.begun, self.minibatches = [], [], []
-
-    def decide(self, t, engine, logits):
-        return logits
-
-    def rest(self):
-        return None
 
     def observe(self, t, engine):
         self.steps.append((t, engine.reward.copy()))
@@ -92,6 +87,13 @@ def test_an_update_that_ends_early_does_not_ask_it_again(make_trainer):
     assert len(pull.minibatches) == found["minibatches"] - 1 == trainer.updates
 
 
+def test_one_that_does_nothing_of_its_own_changes_nothing(make_trainer):
+    plain, idle = make_trainer(Corridor(8)), make_trainer(Corridor(8), auxiliary=Auxiliary())
+    for _ in range(2):
+        assert idle.iterate()["train"] == plain.iterate()["train"]
+    assert torch.equal(plain.net.policy_head.weight, idle.net.policy_head.weight)
+
+
 def test_one_that_has_nothing_to_say_changes_nothing(make_trainer):
     plain, idle = make_trainer(Corridor(8)), make_trainer(Corridor(8), auxiliary=Pull(every=10**9))
     idle._auxiliary.loss = lambda net, minibatch: None
@@ -99,6 +101,18 @@ def test_one_that_has_nothing_to_say_changes_nothing(make_trainer):
         ours, theirs = idle.iterate()["train"], plain.iterate()["train"]
         assert {k: v for k, v in ours.items() if k != "pulls"} == theirs
     assert torch.equal(plain.net.policy_head.weight, idle.net.policy_head.weight)
+
+
+def test_every_pass_takes_all_samples_in_an_order_of_its_own():
+    shuffled, samples = ShuffledParts(7), torch.zeros(10, 2)
+    shuffled.begin(4)
+    passes = [[shuffled.select(samples, 4 * k + part) for part in range(4)] for k in range(2)]
+    orders = [torch.cat(parts).tolist() for parts in passes]
+    assert [len(part) for part in passes[0]] == [3, 3, 2, 2]
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(10))
+    drawn = torch.Generator().manual_seed(7)
+    assert orders == [torch.randperm(10, generator=drawn).tolist() for _ in range(2)]
 
 
 def test_its_state_is_saved_with_the_rest(make_trainer):

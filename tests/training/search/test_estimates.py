@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.tables import walk
 from tests.training.search.slow_estimates import Position
 from training.players.draws import mix
-from training.search.estimates import DOUBT, MIN_WORLDS, Estimates
+from training.search.estimates import DOUBT, MIN_WORLDS, ActionEstimates
 from training.search.searcher import choose_by_weight
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -18,7 +18,7 @@ def play(seed, blocks=4, n=3, actions=5, halving=True):
     rng = np.random.default_rng(seed)
     legal = rng.random((n, actions)) < 0.7
     legal[:, 0] = True
-    fast, slow = Estimates(legal), [Position(row) for row in legal]
+    fast, slow = ActionEstimates(legal), [Position(row) for row in legal]
     # Eighths, whose sums are exact: both round alike, and ties are ties.
     worth = rng.integers(-20, 20, size=(n, actions)) * rng.choice([0.125, 1.0])
     for block in range(blocks):
@@ -66,7 +66,7 @@ def test_the_best_is_never_dropped():
 
 def test_what_is_worse_in_every_world_by_the_same_is_dropped():
     """A paired difference without spread leaves no doubt, however much the worlds differ."""
-    fast, luck = Estimates(np.ones((1, 2), bool)), np.arange(MIN_WORLDS) * 100.0
+    fast, luck = ActionEstimates(np.ones((1, 2), bool)), np.arange(MIN_WORLDS) * 100.0
     worlds = np.tile(np.arange(MIN_WORLDS), 2)
     actions = np.repeat([0, 1], MIN_WORLDS)
     fast.note(np.zeros(len(worlds), int), actions, worlds, np.tile(luck, 2) + actions)
@@ -78,7 +78,7 @@ def test_what_is_worse_in_every_world_by_the_same_is_dropped():
 def test_doubt_is_a_number_of_standard_errors(factor, dropped):
     spread = np.tile([1.0, -1.0], 8)
     error = np.sqrt((spread**2).sum() / 15 / 16)
-    fast = Estimates(np.ones((1, 2), bool))
+    fast = ActionEstimates(np.ones((1, 2), bool))
     worlds = np.tile(np.arange(16), 2)
     values = np.concatenate([np.zeros(16), -factor * DOUBT * error + spread])
     fast.note(np.zeros(32, int), np.repeat([0, 1], 16), worlds, values)
@@ -103,7 +103,7 @@ def test_a_lead_has_one_equal_world_more():
 
 
 def test_halving_leaves_two_at_least():
-    fast = Estimates(np.ones((1, 16), bool))
+    fast = ActionEstimates(np.ones((1, 16), bool))
     left = []
     for spent in (0.25, 0.5, 0.75, 1.0):
         what = np.flatnonzero(fast.open[0])
@@ -116,7 +116,7 @@ def test_halving_leaves_two_at_least():
 
 def test_parts_are_joined_and_taken():
     parts = [play(seed, blocks=seed + 1)[0] for seed in range(3)]
-    joined = Estimates.join(parts)
+    joined = ActionEstimates.join(parts)
     means = np.concatenate([part.means() for part in parts])
     np.testing.assert_array_equal(joined.means(), means)
     np.testing.assert_array_equal(joined.take([4, 7]).means(), means[[4, 7]])
@@ -163,7 +163,7 @@ def test_seeds_never_meet():
 def test_groups_of_positions_are_joined_as_they_are():
     parts = [play(seed, blocks)[0] for seed, blocks in ((1, 1), (2, 4), (3, 3))]
     assert any((part.open != part.legal).any() for part in parts)
-    joined = Estimates.join(parts)
+    joined = ActionEstimates.join(parts)
     compared = 0
     for part in parts:
         some = joined.take(np.arange(compared, compared + len(part.legal)))

@@ -76,10 +76,10 @@ def test_only_some_decisions_are_searched_and_counted():
     player.explains = True
     (cost,) = Loop(engine, [player], seeds=lanes).costs
     ask(engine, [player], lanes, costs=[cost])  # bids are not
-    assert (player.cost.decisions, player.searched) == (3, 0)
+    assert (player.cost.decisions, player.cost.searched) == (3, 0)
     assert all(player.thought(lane) is None for lane in lanes)
     ask(to_cards(engine), [player], lanes, costs=[cost])
-    assert (player.cost.decisions, player.searched) == (6, 3)
+    assert (player.cost.decisions, player.cost.searched) == (6, 3)
     assert all(player.thought(lane) is not None for lane in lanes)
     assert player.cost.cpu_s > 0
 
@@ -224,7 +224,7 @@ def test_episodes_are_played_with_opponents_inside():
         actions = player.act(engine, every_lane(engine))
         assert engine.mask[np.arange(3), actions].all()
         engine.step_many(actions)
-    assert player.searched > 0
+    assert player.cost.searched > 0
 
 
 # -- what is shown ---------------------------------------------------------------------------------

@@ -148,8 +148,8 @@ def test_opponents_search():
         engine.step_many(engine.mask.argmax(1).astype(np.int32))
     first, second, third = engine.others.players
     assert second is None
-    assert first.searched > 0
-    assert third.searched > 0
+    assert first.cost.searched > 0
+    assert third.cost.searched > 0
 
 
 def test_opponents_inside_an_engine_do_not():

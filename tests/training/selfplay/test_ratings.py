@@ -9,8 +9,8 @@ from training.players.ratings import (
     LEARNER,
     Ratings,
     RatingsFile,
-    expected,
-    outcome,
+    compare_totals,
+    expect_score,
 )
 from training.run.checkpoint import CheckpointError
 
@@ -24,13 +24,13 @@ def with_snapshots(*ratings):
 
 
 def test_expected_score_is_elos():
-    assert expected(1000, 1000) == 0.5
-    assert expected(1400, 1000) == pytest.approx(10 / 11)
-    assert expected(1400, 1000) + expected(1000, 1400) == pytest.approx(1)
+    assert expect_score(1000, 1000) == 0.5
+    assert expect_score(1400, 1000) == pytest.approx(10 / 11)
+    assert expect_score(1400, 1000) + expect_score(1000, 1400) == pytest.approx(1)
 
 
 def test_more_points_win_and_equal_points_are_half():
-    assert (outcome(30, -10), outcome(-10, 30), outcome(5, 5)) == (1, 0, 0.5)
+    assert (compare_totals(30, -10), compare_totals(-10, 30), compare_totals(5, 5)) == (1, 0, 0.5)
 
 
 def test_a_match_of_equals_moves_every_pair_by_half_of_k():

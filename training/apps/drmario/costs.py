@@ -93,14 +93,14 @@ def compare(
         costs = results["cost"].reshape(len(np.unique(results[game])), -1)
         values = _resample(costs, measures, resamples)
         record = {"clear": means["cleared"], "frames_to_clear": means["frames_to_clear"]}
-        found: dict[str, Any] = {name: interval.to_list() for name, interval in record.items()}
-        found |= {name: _make_interval(each) for name, each in values.items()}
+        figures: dict[str, Any] = {name: interval.to_list() for name, interval in record.items()}
+        figures |= {name: _make_interval(each) for name, each in values.items()}
         if first:
-            found["less_first"] = {
+            figures["less_first"] = {
                 name: _make_interval(each - first[name]) for name, each in values.items()
             }
         first = first or values
-        yield key, found
+        yield key, figures
 
 
 def _resample(

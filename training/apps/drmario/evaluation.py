@@ -12,13 +12,15 @@ from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.evaluation.judging import JudgingRules
+from training.evaluation.report import EvaluationReport
 from training.evaluation.results import Results
 from training.players.trained import Trained
 from training.run.envs import with_defaults
 from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 
-def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
+def refuse(trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
     """Refuse a store of best times that cannot take these clears, before minutes of play.
 
     Raises
@@ -37,33 +39,40 @@ def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
 def keep_clears(
     console: Console,
     trained: Trained,
-    played: Results,
-    env_options: Mapping[str, Any],
+    options: EvaluationConfig,
+    evaluated: EvaluationReport,
     asked: Mapping[str, Any],
-) -> None:
+) -> dict[str, Any]:
     """Add the cleared episodes of an agent to the store of best times that was asked for.
 
     Parameters
     ----------
     console : rich.console.Console
     trained : Trained
-    played : Results
-        Its episodes, with their actions.
-    env_options : mapping
-        Of the environment in which they were played.
+    options : EvaluationConfig
+        Nothing of it is used.
+    evaluated : EvaluationReport
+        Of its episodes, with their actions and the options of their environment.
     asked : mapping
         Options of the command.
+
+    Returns
+    -------
+    dict
+        Empty: the record has no more.
     """
-    path = asked.get("best_times")
-    if path is None:
-        return
+    path, played = asked.get("best_times"), evaluated.played
+    if path is None or played is None:
+        return {}
     with BestTimes(path) as store:
-        speed = with_defaults(trained.config.env, env_options).get("speed", DrMarioConfig.speed)
+        rules = with_defaults(trained.config.env, evaluated.env_options)
+        speed = rules.get("speed", DrMarioConfig.speed)
         clears = clears_of(played, [speed] * len(played))
         folders = trained.path.resolve().parents
         run = next(folder for folder in folders if (folder / "config.json").is_file())
         count = store.add(clears, run.name)
     console.print(f"{path}: {count} new of {len(clears)} clears")
+    return {}
 
 
 def clears_of(played: Results, speeds: Sequence[str]) -> list[Clear]:
@@ -91,5 +100,5 @@ JUDGING = JudgingRules(
     caption="Frames to clear are those of cleared episodes.",
     options=("best_times",),
     refuse=refuse,
-    taken=keep_clears,
+    further=keep_clears,
 )

@@ -29,7 +29,9 @@ from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
+from training.evaluation.intervals import Interval
 from training.evaluation.results import Results
+from training.evaluation.tables import format_interval, make_table
 from training.players.player import MakePlayer
 from training.run import files, machine
 from training.run.options import require
@@ -210,9 +212,9 @@ def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[st
             tau: each.with_column("part", each["game"] // plan.seeds).of(part=k)
             for tau, each in played.items()
         }
-        for tau, found in compare(here, COSTS, game="game", resamples=RESAMPLES):
+        for tau, figures in compare(here, COSTS, game="game", resamples=RESAMPLES):
             head = {"level": level, "speed": speed, "risk_tau": tau}
-            records.append(head | {"games": plan.seeds, "episodes": plan.episodes} | found)
+            records.append(head | {"games": plan.seeds, "episodes": plan.episodes} | figures)
     return records
 
 
@@ -338,12 +340,12 @@ def _find_players(
         require(different, "--risk-taus", args.risk_taus, "different from each other")
     file, depth = args.who.removesuffix(DEPTH), DEPTH if args.who.endswith(DEPTH) else ""
     names = {tau: f"{file}:{Measure('quantile', tau)}{depth}" for tau in args.risk_taus or ()}
-    found = {
+    chosen = {
         tau: find_player(name, args.runs, sample=not args.deterministic)
         for tau, name in (names or {None: args.who}).items()
     }
-    players = {tau: make for tau, (make, _) in found.items()}
-    (_, learnt), *_ = found.values()
+    players = {tau: make for tau, (make, _) in chosen.items()}
+    (_, learnt), *_ = chosen.values()
     if learnt is not None:
         require(not args.set, "--set", args.set, "left out with a trained agent")
         return {name: value for name, value in learnt.items() if name not in PLANNED}, players
@@ -366,17 +368,15 @@ def _make_table(title: str, rows: list[dict[str, Any]]) -> Table:
 
 def _make_levels_table(levels: list[dict[str, Any]]) -> Table:
     """Make the table of results by level."""
-    shown = Table(title="by level, 95 % intervals over games", title_justify="left")
-    for heading in ("level", "speed", "quantile", *LEVEL_COLUMNS.values()):
-        shown.add_column(heading, justify="left" if heading == "speed" else "right")
+    figures = ("level", "speed", "quantile", *LEVEL_COLUMNS.values())
+    shown = make_table("by level, 95 % intervals over games", None, (), figures)
+    shown.columns[1].justify = "left"
     for record in levels:
         cells = [_format_cell(record[name], name) for name in ("level", "speed", "risk_tau")]
         for name in LEVEL_COLUMNS:
-            scale, decimals = (100, 1) if name == "clear" else (1, 0)
-            value, *ends = (
-                "-" if x is None else f"{scale * x:,.{decimals}f}" for x in record[name]
-            )
-            cells.append(f"{value} [{', '.join(ends)}]")
+            factor, decimals = (100, 1) if name == "clear" else (1, 0)
+            mean = Interval.from_list(record[name])
+            cells.append(format_interval(mean, decimals, factor, ","))
         shown.add_row(*cells)
     return shown
 

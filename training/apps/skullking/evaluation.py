@@ -11,19 +11,26 @@ from typing import Any
 
 from rich.console import Console
 
+import fastenv
 from training.apps.skullking import goals, matches
 from training.apps.skullking.columns import SHOWN
 from training.apps.skullking.matches import count_players
 from training.apps.skullking.rules import STRONGEST
-from training.apps.skullking.whole_games import tier_of
-from training.evaluation.judging import Judging, JudgingRules
+from training.apps.skullking.whole_games import ENV, tier_of, who_plays
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import MATCHES, JudgingRules
+from training.evaluation.report import EvaluationReport
+from training.evaluation.tables import format_interval, make_table
+from training.logs.run_data import describe_opponents
 from training.players.trained import Trained
 from training.run.config import RunConfig
+from training.run.names import AGENT
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 
 TITLE = "Skull King"
 GOAL_TIERS = ("worker", "ability")
+REWARD = f"reward table of {ENV}, fastenv {fastenv.__version__}"
 TABLE_BIDS = "rule_hard"  # who bids for a Worker at a table, where whoever searches sits
 
 
@@ -39,48 +46,85 @@ def load_milestones() -> Any:
     return milestones
 
 
-def evaluate(
-    judging: Judging,
-    console: Console,
-    title: str,
-    trained: Trained,
-    options: EvaluationConfig,
-    asked: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Play whole games, and rounds to goals where those are learnt; print and return the record.
+def refuse(trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+    """Refuse options that the evaluation of an agent cannot follow.
 
-    Parameters
-    ----------
-    judging : Judging
-    console : rich.console.Console
-    title : str
-        Of the tables.
-    trained : Trained
-    options : EvaluationConfig
-    asked : mapping
-        ``only`` asks for ``matches`` or ``goals`` alone.
+    Raises
+    ------
+    ConfigError
     """
-    record: dict[str, Any] = {}
-    only = asked.get("only")
     allowed = "left out with trainer='hier', unless with --against"
     require(not (trained.sample and trained.pair), "--sample", True, allowed)
-    if trained.search is not None:
-        only = _check_search(trained, options, only)
-    if only != "goals":
-        record["matches"] = matches.compare(judging, console, title, trained, options)
-    if tier_of(trained.config.env) in GOAL_TIERS and only != "matches":
-        record |= goals.compare(console, trained, options)
-    return record
-
-
-def _check_search(trained: Trained, options: EvaluationConfig, only: object) -> str:
-    """Return the part that an agent plays with search: whole games; refuse others."""
+    if trained.search is None:
+        return
+    only = asked.get("only")
     allowed = "left out or matches with search, which plays whole games alone"
-    require(only in (None, "matches"), "--only", only, allowed)
+    require(only in (None, MATCHES), "--only", only, allowed)
     bids, partial_tier = options.bids, tier_of(trained.config.env) in GOAL_TIERS
     fits = bids == TABLE_BIDS or trained.pair is not None or not partial_tier
     require(fits, "--bids", bids, f"{TABLE_BIDS} with search")
-    return "matches"
+
+
+def describe(trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+    """Describe who takes which decisions of the whole games of an agent, and their returns."""
+    return {
+        "trained_plays": who_plays(trained, options.bids),
+        "shaped_return_is": f"{REWARD}; not a measure of strength",
+    }
+
+
+def play_further(
+    console: Console,
+    trained: Trained,
+    options: EvaluationConfig,
+    evaluated: EvaluationReport,
+    asked: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Print the rounds of the whole games; play rounds to goals where those are learnt.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    trained : Trained
+    options : EvaluationConfig
+    evaluated : EvaluationReport
+        Of the whole games; empty if they were not asked for.
+    asked : mapping
+        ``only`` asks for ``matches`` or ``goals`` alone.
+
+    Returns
+    -------
+    dict
+        The records of goals and abilities.
+    """
+    if evaluated.record:
+        played = evaluated.record[MATCHES]
+        opponents, policies = list(played["results"].items())[-1]
+        means = {name: Interval.from_list(each) for name, each in policies[AGENT].items()}
+        _print_rounds(console, means, describe_opponents(opponents, played["players"]))
+        shaped = format_interval(means["shaped_return"], 1)
+        console.print(
+            f"shaped return of whole games ({REWARD}): {shaped}; it does not order agents by "
+            "strength"
+        )
+    to_goals = tier_of(trained.config.env) in GOAL_TIERS and trained.search is None
+    if to_goals and asked.get("only") != MATCHES:
+        return goals.compare(console, trained, options)
+    return {}
+
+
+def _print_rounds(console: Console, means: Mapping[str, Interval], opponents: str) -> None:
+    """Print bids made and points in each round and phase of the agent's games."""
+    title = f"{AGENT} against {opponents}, round by round"
+    table = make_table(title, None, ["round"], ["bids made %", "points"])
+    for name, interval in means.items():
+        if name.startswith("bid_hit_"):
+            part = name.removeprefix("bid_hit_")
+            points = means.get(f"points_{part}")
+            shown = "" if points is None else format_interval(points, 1)
+            hits = format_interval(interval, 1, 100)
+            table.add_row(part.removeprefix("round_"), hits, shown)
+    console.print(table)
 
 
 # All tiers are judged by whole games, and some by rounds at equal goals too.
@@ -93,8 +137,14 @@ JUDGING = JudgingRules(
     compared_against=(STRONGEST,),
     plan=matches.plan,
     players=matches.seat_players,
-    evaluate=evaluate,
+    refuse=refuse,
+    describe=describe,
+    further=play_further,
     check=matches.check,
     group=name_group,
     milestones=load_milestones,
+    caption="Official points of a whole game; "
+    "margin: points minus those of the mean opponent; 95 % intervals over deals; shared wins "
+    "count 1/k; rule_pi is the published bot that gives up one trick early, all other rule "
+    "bots are rule_based.",
 )

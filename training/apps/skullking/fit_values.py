@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ def _collect_samples(
     args: argparse.Namespace, who: Any, table: Any, view: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Play games; return inputs, gains, tricks left, and which samples are held out, by batch."""
-    from training.players.names import maker
+    from training.players.names import make_player
 
     lanes = min(LANES, args.games // JUDGES)
     batches = args.games // lanes
@@ -109,7 +110,7 @@ def _collect_samples(
     for k in range(batches):
         engine = table.make(lanes)
         seed = args.seed + k * lanes
-        kept, gains = play_samples(engine, maker(who), seed)
+        kept, gains = play_samples(engine, partial(make_player, who), seed)
         running, seen, seats = view(kept)
         rows, gained = kept[running], gains[running]
         own = np.take_along_axis(gained, seats, axis=1)

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 
 from training.apps.skullking import abilities
-from training.apps.skullking.matches import BASELINES, list_values
+from training.apps.skullking.matches import BASELINES
 from training.apps.skullking.whole_games import tier_of
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
@@ -131,8 +131,8 @@ def _report_goals(
         "episodes": rounds.episodes,
         "opponents": trained.config.env_options.get("opponents", "rule_medium"),
         "baseline": BASELINE,
-        "rates": {name: list_values(values) for name, values in rates.items()},
-        "minus_baseline": list_values(gaps),
+        "rates": drawn.record(),
+        "minus_baseline": {name: gap.to_list() for name, gap in gaps.items()},
         "best_scripted": best,
         "above_best_scripted_outside_intervals": above,
     }
@@ -143,7 +143,8 @@ def _report_abilities(
 ) -> dict[str, Any]:
     """Print what pirates came to and return its record."""
     names = abilities.MEASURES
-    means = played.estimate(names, resamples=options.bootstrap, seed=options.seed).means
+    drawn = played.estimate(names, resamples=options.bootstrap, seed=options.seed)
+    means = drawn.means
     caption = (
         "Decisions about pirates in the same rounds, with 95 % intervals over deals; - where there "
         "was none. Hand strength: mean change of the sum of the strengths of its cards, which "
@@ -157,7 +158,7 @@ def _report_abilities(
     counts = {player: played.of(player=player) for player in means}
     return {
         "protocol": "own decisions about pirates in the rounds of the comparison of goals",
-        "results": {player: list_values(values) for player, values in means.items()},
+        "results": drawn.record(),
         "counted": {
             player: {name: int(own[f"{name}_count"].sum()) for name in names}
             for player, own in counts.items()

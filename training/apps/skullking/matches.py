@@ -11,17 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from rich.console import Console
-
-import fastenv
 from training.apps.skullking.rules import SETS, STRONGEST
-from training.apps.skullking.whole_games import DECODED, ENV, match_player, who_plays
+from training.apps.skullking.whole_games import DECODED, ENV, match_player
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
-from training.evaluation.judging import COMPARE, CURVE, EVALUATE, Judging
+from training.evaluation.judging import COMPARE, CURVE, EVALUATE
 from training.evaluation.loop import MAX_DECISIONS
-from training.evaluation.tables import format_interval, make_table, name_column, show_interval
-from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
 from training.players.player import MakePlayer
 from training.players.trained import DRAWN, WITHOUT, Trained
@@ -145,77 +140,3 @@ def check(config: RunConfig) -> None:
         if is_search(name):
             one = match(name, 1, 0, players=count_players(config))
             check_agents(ENV, {**one.options, "opponents": name})
-
-
-def list_values(values: Mapping[str, Interval]) -> dict[str, list[float | None]]:
-    """Return intervals as lists of value, low and high, for a record."""
-    return {name: interval.to_list() for name, interval in values.items()}
-
-
-def compare(
-    judging: Judging, console: Console, name: str, trained: Trained, options: EvaluationConfig
-) -> dict[str, Any]:
-    """Play whole games, print the tables and return the record.
-
-    Parameters
-    ----------
-    judging : Judging
-    console : rich.console.Console
-    name : str
-        In the title of the table.
-    trained : Trained
-    options : EvaluationConfig
-    """
-    results, players = play_matches(trained, options), count_players(trained.config)
-    games = plan(trained.config, options, EVALUATE)[0].episodes
-    plays = who_plays(trained, options.bids)
-    caption = (
-        f"{AGENT}: {plays}. Official points of a whole game; "
-        "margin: points minus those of the mean opponent; 95 % intervals over deals; shared wins "
-        "count 1/k; rule_pi is the published bot that gives up one trick early, all other rule "
-        "bots are rule_based."
-    )
-    title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
-    columns = judging.columns
-    table = make_table(title, caption, ["opponents", "policy"], map(name_column, columns))
-    for opponents, policies in results.items():
-        for k, (policy, means) in enumerate(policies.items()):
-            cells = [show_interval(each, means[each.name]) for each in columns]
-            last = k == len(policies) - 1
-            table.add_row(opponents if k == 0 else "", policy, *cells, end_section=last)
-    console.print(table)
-    last_set, policies = list(results.items())[-1]
-    _print_rounds(console, policies[AGENT], describe_opponents(last_set, players))
-    reward = f"reward table of {ENV}, fastenv {fastenv.__version__}"
-    shaped = format_interval(policies[AGENT]["shaped_return"], 1)
-    console.print(
-        f"shaped return of whole games ({reward}): {shaped}; it does not order agents by strength"
-    )
-    return {
-        "protocol": "duplicate deals, agent in every seat",
-        "env": ENV,
-        "players": players,
-        "deals": games // players,
-        "games": games,
-        "first_seed": MATCH_SEEDS + options.seed,
-        "trained_plays": plays,
-        "shaped_return_is": f"{reward}; not a measure of strength",
-        "results": {
-            opponents: {policy: list_values(means) for policy, means in policies.items()}
-            for opponents, policies in results.items()
-        },
-    }
-
-
-def _print_rounds(console: Console, means: Mapping[str, Interval], opponents: str) -> None:
-    """Print bids made and points in each round and phase of the agent's games."""
-    title = f"{AGENT} against {opponents}, round by round"
-    table = make_table(title, None, ["round"], ["bids made %", "points"])
-    for name, interval in means.items():
-        if name.startswith("bid_hit_"):
-            part = name.removeprefix("bid_hit_")
-            points = means.get(f"points_{part}")
-            shown = "" if points is None else format_interval(points, 1)
-            hits = format_interval(interval, 1, 100)
-            table.add_row(part.removeprefix("round_"), hits, shown)
-    console.print(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from training.apps.skullking import matches
 from training.apps.skullking.columns import COLUMNS
 from training.apps.skullking.whole_games import in_whole_games, match_player
-from training.bench.learning import Use
+from training.bench.learning import Use, describe_speed
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.evaluation import play
@@ -75,23 +74,15 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         trained = load(RunFolder.open(root / "run"))
         points = _measure_means(games, match_player(trained, "rule_hard")).get("points")
     timed, phases = result.sample, result.phases
-    collect = phases["env"] + phases["collect"]
+    seconds = {"wall": timed.wall_s, "cpu": timed.cpu_s, "update": phases["update"]}
+    seconds["collect"] = phases["env"] + phases["collect"]
+    names = {"env": "env", "forward": "collect", "update": "update", "other": "between"}
+    parts = {name: phases[phase] for name, phase in names.items()}
     engine = make_trial_lane(config).engines[0]
     return {
         "ran": described(config, engine, "trainer", result.precision),
-        "steps_per_s": timed.per_s,
-        "steps_per_cpu_s": timed.per_cpu_s,
-        "collect_steps_per_s": timed.steps / collect,
-        "update_steps_per_s": timed.steps / phases["update"],
-        "share_env": phases["env"] / timed.wall_s,
-        "share_forward": phases["collect"] / timed.wall_s,
-        "share_update": phases["update"] / timed.wall_s,
-        "share_other": phases["between"] / timed.wall_s,
-        "cpu_seconds_per_step": timed.cpu_s / timed.steps,
-        "cpu_share": use.cpu_share,
-        "gpu_share": use.gpu_share,
+        **describe_speed(timed.steps, seconds, parts, use),
         "trained_s": timed.wall_s,
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_after": points,
         "noisy": noisy([timed], config.torch_threads == 1),
     }

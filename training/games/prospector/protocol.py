@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # they import torch, which --help does not need
     from rich.console import Console
 
     from training.evaluation.judging import Judging
+    from training.players.names import Who
+    from training.players.player import MakePlayer
     from training.run.config import RunConfig
 
 ABOUT = """\
@@ -176,7 +178,8 @@ def _measure(
     for block, (seed, folder) in enumerate(runs.items()):
         agent, record = train_to_end(folder)
         trained.append(record)
-        players = {POLICY: agent.players()[AGENT], **judging.scripted()}
+        players: dict[str, Who | MakePlayer] = {POLICY: agent.players()[AGENT]}
+        players |= judging.scripted()
         begin = plan.seeds.start + block * plan.episodes
         part = replace(plan, seeds=range(begin, begin + plan.episodes))
         table = play(part.by(players), engine)
@@ -298,8 +301,6 @@ def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str
 
 def show(console: Console, report: Mapping[str, Any]) -> None:
     """Print the contenders with intervals over seeds, and the expectations."""
-    from rich.table import Table
-
     from training.evaluation import tables
 
     about = report["summary"]
@@ -307,11 +308,9 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
         f"{report['run_id']}: {about['seed_count']} training seeds, "
         f"{about['episodes_per_contender']:,} episodes a row"
     )
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = "Means with 95 % t intervals over seeds."
-    table.add_column("contender", no_wrap=True)
-    for heading in HEADINGS.values():
-        table.add_column(heading, justify="right")
+    caption = "Means with 95 % t intervals over seeds."
+    table = tables.make_table(title, caption, ["contender"], HEADINGS.values())
+    table.columns[0].no_wrap = True
     for each in report["contenders"]:
         intervals = [each["over_seeds"][key] for key in HEADINGS]
         cells = [tables.format_interval_short(Interval.from_list(values)) for values in intervals]

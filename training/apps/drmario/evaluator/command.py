@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,10 +100,9 @@ def _train(args: argparse.Namespace, console: Console) -> None:
 
 def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Compare quantiles and outcomes; print and return it."""
-    from rich.table import Table
-
     from training.apps.drmario.evaluator import measure, model, samples
     from training.apps.drmario.players import find_player
+    from training.evaluation.tables import make_table
 
     evaluator = model.load(args.file)
     head = evaluator.head
@@ -120,9 +118,7 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     )
     result = measure.calibration(evaluator, samples.play(player, games))
     title = f"{args.file}: {result['games']} games, {result['decisions']:,} decisions"
-    shown = Table(title=title)
-    for heading in ("quantile", "outcomes at or below", "95 %"):
-        shown.add_column(heading, justify="right")
+    shown = make_table(title, None, (), ("quantile", "outcomes at or below", "95 %"))
     names = ("deciles", "shares", "intervals")
     for decile, share, (low, high) in zip(*(result[name] for name in names), strict=True):
         shown.add_row(f"{decile:.1f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}")
@@ -134,9 +130,9 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def _compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Let players play; print and return their results."""
-    from rich.table import Table
-
     from training.apps.drmario.evaluator import measure
+    from training.evaluation.intervals import Interval
+    from training.evaluation.tables import format_interval, make_table
 
     for flag, values in (("WHO", args.who), ("--levels", args.levels)):
         require(len(values) == len(set(values)), flag, values, "different from each other")
@@ -144,21 +140,20 @@ def _compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     require(0 <= args.seed < 2**31, "--seed", args.seed, "from 0 to 2,147,483,647")
     seed = HELD_BACK + args.seed
     results = measure.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
-    shown = Table(title=f"{args.games} games a level, {args.speed} speed")
-    for heading in ("level", "who", "cleared %", "frames to clear", "CVaR 25"):
-        shown.add_column(heading)
+    title = f"{args.games} games a level, {args.speed} speed"
+    figures = {"clear": "cleared %", "frames_to_clear": "frames to clear"}
+    figures[f"cvar_{measure.TAIL:g}"] = f"CVaR {100 * measure.TAIL:g}"
+    shown = make_table(title, None, ("level", "who"), figures.values())
     for level, played in results["levels"].items():
         for name, record in played.items():
-            clear = [100 * x for x in record["clear"]]
-            cells = (clear, record["frames_to_clear"], record[f"cvar_{measure.TAIL:g}"])
-            shown.add_row(level, name, *map(_format_interval, cells))
+            cells = (
+                format_interval(
+                    Interval.from_list(record[each]), 1, 100 if each == "clear" else 1, ","
+                )
+                for each in figures
+            )
+            shown.add_row(level, name, *cells)
     console.print(shown)
     for name, decisions in results["decisions_per_cpu_s"].items():
         console.print(f"{name}: {decisions:,.0f} decisions a CPU second")
     return results
-
-
-def _format_interval(numbers: Sequence[float | None]) -> str:
-    """Format value, low and high as text; nothing where nothing was cleared."""
-    value, *ends = (None if x is None else f"{x:,.1f}" for x in numbers)
-    return "" if value is None else f"{value} [{', '.join(end or '' for end in ends)}]"

@@ -131,8 +131,8 @@ def compare(
             for name, each in played.items()
         }
         records[str(level)] = {
-            name: _make_record(count, found)
-            for name, found in costs.compare(played, MEASURES, game="seed", resamples=2000)
+            name: _make_record(count, figures)
+            for name, figures in costs.compare(played, MEASURES, game="seed", resamples=2000)
         }
     looking = filter(is_lookahead, who)
     speeds = {name: decisions_a_second(players[name][0], max(levels), BATCH) for name in looking}
@@ -140,12 +140,12 @@ def compare(
     return {**about, "levels": records, "decisions_per_cpu_s": speeds}
 
 
-def _make_record(count: int, found: dict[str, Any]) -> dict[str, Any]:
+def _make_record(count: int, figures: dict[str, Any]) -> dict[str, Any]:
     """Make the record of a player at a level."""
-    del found["mean"]  # but for its difference
-    tail = {f"cvar_{TAIL:g}": found.pop("tail")}
-    less = {"less_first": found.pop("less_first")} if "less_first" in found else {}
-    return {"games": count, **found, **tail, **less}
+    del figures["mean"]  # but for its difference
+    tail = {f"cvar_{TAIL:g}": figures.pop("tail")}
+    less = {"less_first": figures.pop("less_first")} if "less_first" in figures else {}
+    return {"games": count, **figures, **tail, **less}
 
 
 def decisions_a_second(make: MakePlayer, level: int, batch: int) -> float:

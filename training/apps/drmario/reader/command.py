@@ -115,32 +115,32 @@ def _train(args: argparse.Namespace, console: Console) -> None:
 
 def _evaluate(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Measure a network on frames that no training has seen."""
-    from rich.table import Table
-
     from training.apps.drmario.reader import measure
+    from training.evaluation.intervals import Interval
+    from training.evaluation.tables import format_interval, make_table
 
     shares = measure.measure(reader, args.frames, args.seed, args.agent)
-    shown = Table("read", "right", "of", title=str(args.file), title_justify="left")
+    shown = make_table(str(args.file), None, ["read"], ["right %", "of"])
     for name, part in shares.items():
-        value, low, high = part["share"]
-        shown.add_row(name, f"{value:.3%} [{low:.3%}, {high:.3%}]", f"{part['of']:,}")
+        right = format_interval(Interval.from_list(part["share"]), 3, 100)
+        shown.add_row(name, right, f"{part['of']:,}")
     console.print(shown)
     return {"seed": args.seed, "read": shares}
 
 
 def _play(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Let a player play through a network, and the same on rows."""
-    from rich.table import Table
-
     from training.apps.drmario.reader import measure
+    from training.evaluation.intervals import Interval
+    from training.evaluation.tables import format_interval, make_table
 
     names = ("episodes", "max_steps", "level", "seed")
     results = measure.compare(args.who, reader, **{name: getattr(args, name) for name in names})
-    shown = Table("sees", "cleared", "viruses left", "refused", title=args.who)
+    figures = ["cleared %", "viruses left", "refused"]
+    shown = make_table(args.who, None, ["sees"], figures)
     for name, part in results["players"].items():
-        value, low, high = part["clear"]
-        cells = f"{value:.1%} [{low:.1%}, {high:.1%}]", f"{part['viruses'][0]:.2f}"
-        shown.add_row(name, *cells, f"{part['refused']:.3%}")
+        cleared = format_interval(Interval.from_list(part["clear"]), 1, 100)
+        shown.add_row(name, cleared, f"{part['viruses'][0]:.2f}", f"{part['refused']:.3%}")
     console.print(shown)
     console.print("pixels less rows: {:+.1%} [{:+.1%}, {:+.1%}]".format(*results["difference"]))
     return {"who": args.who, "seed": args.seed, **results}

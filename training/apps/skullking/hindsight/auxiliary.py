@@ -18,6 +18,7 @@ from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
+from training.ppo.loss import Auxiliary, ShuffledParts
 from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
 from training.run.engine import Engine
@@ -171,8 +172,8 @@ LOSSES: dict[str, Loss] = {
 # -- beside PPO ------------------------------------------------------------------------------------
 
 
-class Hindsight:
-    """A loss on samples of the rollout in hindsight; see :class:`training.ppo.loss.Auxiliary`.
+class Hindsight(Auxiliary):
+    """A loss on samples of the rollout in hindsight.
 
     Every pass of PPO over a rollout is one over these samples too, in an order of their own, cut
     into as many parts as there are minibatches.
@@ -203,14 +204,7 @@ class Hindsight:
     ) -> None:
         self._mode, self._gather, self._loss = mode, gather, loss
         self._columns = {name: np.zeros((steps, lanes), np.int32) for name in columns}
-        self._generator = torch.Generator().manual_seed(seed)
-
-    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
-        """Leave decisions to the network."""
-        return logits
-
-    def rest(self) -> None:
-        """Let PPO learn all of them."""
+        self._parts = ShuffledParts(seed)
 
     def observe(self, t: int, engine: Any) -> None:
         """Keep the columns of a step."""
@@ -220,17 +214,13 @@ class Hindsight:
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Gather the samples of a rollout."""
         self._samples = self._gather(rollout, self._columns)
-        self._minibatches = minibatches
+        self._parts.begin(minibatches)
         self._sum, self._count = torch.zeros((), device=rollout.device), 0
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Return the weighted loss of a part of the samples; None if there are too few."""
         samples = self._samples
-        part = minibatch % self._minibatches
-        if part == 0:
-            order = torch.randperm(len(samples[0]), generator=self._generator)
-            self._parts = order.to(samples[0].device).tensor_split(self._minibatches)
-        index = self._parts[part]
+        index = self._parts.select(samples[0], minibatch)
         if not len(index):
             return None
         picked = type(samples)(*(x.index_select(0, index) for x in samples))
@@ -248,11 +238,11 @@ class Hindsight:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator."""
-        return {"generator": self._generator.get_state()}
+        return {"generator": self._parts.generator.get_state()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
-        self._generator.set_state(saved["generator"])
+        self._parts.generator.set_state(saved["generator"])
 
 
 def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:

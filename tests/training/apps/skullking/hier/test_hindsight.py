@@ -275,7 +275,7 @@ def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
     for _ in range(2):
         halves.iterate()
     again, hindsight = trainer_of(mode)
-    hindsight._generator.manual_seed(0)
+    hindsight._parts.generator.manual_seed(0)
     again.load_state(halves.state())
     for _ in range(2):
         again.iterate()

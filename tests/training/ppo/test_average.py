@@ -14,13 +14,13 @@ from training import export as export_command
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import ObsLayout
 from training.players.trained import load
+from training.ppo.average import AveragedPolicy
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.run import make_trainer
 from training.run import checkpoint
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.layers import merge_layers, parser
-from training.selfplay.average import AveragedPolicy
 from training.selfplay.pool import LATEST
 
 SECTIONS = PPOConfig(net_arch=(8,)), NativeConfig()

@@ -1,10 +1,11 @@
-"""The averaged policy of self-play: where it would go if it did not run in circles.
+"""Exponential moving average of the learner's parameters, and a KL penalty towards it.
 
-Policies that answer each other circle around an equilibrium; their mean comes nearer to it. As the
-magnet of the learner it also damps the circles: the learner is pulled to a policy that moves slowly
-(S. Sokota and others, "A unified approach to reinforcement learning, quantal response equilibria,
-and two-player zero-sum games", 2023; there, as in J. Perolat and others, "Mastering the game of
-Stratego with model-free multiagent reinforcement learning", 2022, the magnet follows the policy).
+It is the averaged policy of self-play. Policies that answer each other circle around an
+equilibrium; their mean comes nearer to it. As the magnet of the learner it also damps the circles:
+the learner is pulled to a policy that moves slowly (S. Sokota and others, "A unified approach to
+reinforcement learning, quantal response equilibria, and two-player zero-sum games", 2023; there, as
+in J. Perolat and others, "Mastering the game of Stratego with model-free multiagent reinforcement
+learning", 2022, the magnet follows the policy).
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ import math
 from copy import deepcopy
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
+from training.ppo.loss import Auxiliary, ShuffledParts
+from training.ppo.rollout import Rollout
 from training.run import checkpoint
 
 EARLY = 4  # at first the mean is over as large a part, one in 4, of the decisions until now
 
 
-class AveragedPolicy:
-    """An exponential mean of parameters; see :class:`training.ppo.loss.Auxiliary`.
+class AveragedPolicy(Auxiliary):
+    """An exponential moving average of the learner's parameters, and a KL penalty towards it.
 
     Parameters
     ----------
@@ -48,22 +50,11 @@ class AveragedPolicy:
         self._learner, self._decisions, self._magnet = net, decisions, magnet
         self.net = deepcopy(net).requires_grad_(False)
         self._done = 0  # decisions until now
-        self._generator = torch.Generator().manual_seed(seed)
+        self._parts = ShuffledParts(seed)
         self._sum, self._count = 0.0, 0
 
-    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
-        """Leave the decision to the learner."""
-        return logits
-
-    def rest(self) -> np.ndarray | None:
-        """Let PPO learn all decisions."""
-        return None
-
-    def observe(self, t: int, engine: Any) -> None:
-        """Do nothing."""
-
     @torch.no_grad()
-    def begin(self, rollout: Any, minibatches: int) -> None:
+    def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Move the average towards the policy that has collected a rollout."""
         size, moved = rollout.steps * rollout.lanes, 1.0
         if self._done:
@@ -74,7 +65,8 @@ class AveragedPolicy:
         # What is no parameter, such as the scale of observations, is a mean of its own.
         for own, theirs in zip(self.net.buffers(), self._learner.buffers(), strict=True):
             own.copy_(theirs)
-        self._sum, self._count, self._minibatches = 0.0, 0, minibatches
+        self._sum, self._count = 0.0, 0
+        self._parts.begin(minibatches)
         if self._magnet:
             self._obs, self._mask = (x[:-1].flatten(0, 1) for x in (rollout.obs, rollout.mask))
             logits = torch.cat([self.net(part)[0] for part in self._obs.split(8192)])
@@ -84,11 +76,7 @@ class AveragedPolicy:
         """Compute the weighted divergence of a part of the rollout; None without a magnet."""
         if not self._magnet:
             return None
-        part = minibatch % self._minibatches
-        if part == 0:
-            order = torch.randperm(len(self._obs), generator=self._generator)
-            self._parts = order.to(self._obs.device).tensor_split(self._minibatches)
-        index = self._parts[part]
+        index = self._parts.select(self._obs, minibatch)
         log_probs = masked_log_probs(net(self._obs[index])[0], self._mask[index])
         apart = (log_probs - self._target[index]).masked_fill(~self._mask[index], 0.0)
         divergence = (log_probs.exp() * apart).sum(-1).mean()
@@ -105,11 +93,11 @@ class AveragedPolicy:
         return {
             checkpoint.AVERAGE: self.net.state_dict(),
             "done": self._done,
-            "generator": self._generator.get_state(),
+            "generator": self._parts.generator.get_state(),
         }
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self.net.load_state_dict(saved[checkpoint.AVERAGE])
         self._done = int(saved["done"])
-        self._generator.set_state(saved["generator"].cpu())
+        self._parts.generator.set_state(saved["generator"].cpu())
