@@ -16,7 +16,6 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from training.players import reasons
 from training.terminal import panels, text, thinking
 from training.terminal.session import FACTOR, Session
 
@@ -205,7 +204,7 @@ class App(textual.app.App[None]):
         legal = session.legal() if session.waits else {}
         new, last = id(session.moment), self._drawn
         if legal and (last is None or last[0] != new):
-            advice = session.decision.advice if session.decision is not None else None
+            advice = session.decision.action if session.decision is not None else None
             self.chosen = [*legal].index(advice) if advice in legal else 0
             self.call_after_refresh(self._scroll_to_hand)
         self._drawn = new, id(session.rates), session.paused
@@ -277,7 +276,7 @@ class App(textual.app.App[None]):
             return Text()
         decision, width = self.session.decision, self.size.width
         labels = [str(a) if name == str(a) else f"{a} {name}" for a, name in legal.items()]
-        advised = None if decision is None else decision.advice
+        advised = None if decision is None else decision.action
         marks = [thinking.CHOSEN if action == advised else " " for action in legal]
         cell = min(width - 1, 2 + max(map(len, labels)))
         self._columns = max(1, (width - 1) // cell)
@@ -299,20 +298,19 @@ class App(textual.app.App[None]):
             return None
         parts: list[RenderableType] = []
         thought, chances = decision.thought, decision.probabilities
-        action = session.action(lane) if decision.advice is None else decision.advice
 
         def name_of(action: int) -> str:
             return session.name_action(action, lane)
 
         if decision.value is not None:
             parts.append(Text.assemble(("value ", "dim"), f"{decision.value:.4g}"))
+        reason = decision.explain(name_of)
+        if reason:
+            parts.append(Text(reason))
         if thought is not None:
-            parts.append(Text(reasons.explain(thought, name_of)))
             parts.append(thinking.table(thought, name_of, width))
         elif chances is not None and np.isfinite(chances).any():
-            chosen = -1 if action is None else action
-            parts.append(Text(reasons.explain_probabilities(chances, chosen, name_of)))
-            parts.append(thinking.make_weights(chances, chosen, name_of, width))
+            parts.append(thinking.make_weights(chances, decision.action, name_of, width))
         if session.no_value:
             parts.append(Text(session.no_value, "dim"))
         return Group(*parts) if parts else None

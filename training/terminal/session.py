@@ -12,19 +12,13 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.errors import FastEnvError, show
+from fastenv.errors import show
 from training.callbacks.shaping import Potential
 from training.evaluation.loop import ask
-from training.players.player import (
-    Explains,
-    MakePlayer,
-    Player,
-    Thought,
-    Weighs,
-    begin_all,
-    every_lane,
-)
+from training.players.player import MakePlayer, Player, begin_all, every_lane
 from training.players.policy import Policy
+from training.players.value import LaneValue, find_lane_value
+from training.playing.decision import Decision, get_thought, let_explain, weigh
 from training.run import games
 from training.run.game_view import describe_decision, find_view, render_state
 from training.run.seating import name_all_seats
@@ -95,30 +89,6 @@ class Source:
 
 
 @dataclass
-class Decision:
-    """What is known of the decision that is due in one lane.
-
-    Parameters
-    ----------
-    lane : int
-    thought : Thought or None
-        Of a player that searches.
-    probabilities : ndarray of float64, shape (A,), or None
-        Of a player that knows them.
-    value : float or None
-        That its network expects.
-    advice : int or None
-        What the adviser of the person would do.
-    """
-
-    lane: int
-    thought: Thought | None = None
-    probabilities: Array | None = None
-    value: float | None = None
-    advice: int | None = None
-
-
-@dataclass
 class Moment:
     """The lanes before a decision; all arrays are copies with a row a lane.
 
@@ -140,6 +110,7 @@ class Moment:
     actions : ndarray of int32, shape (n,), or None
         That come next; None where a person or nobody decides.
     decision : Decision or None
+        What is known of the one that is due in the lane that is looked at.
     """
 
     rows: Array
@@ -308,7 +279,7 @@ class Session:
         self.totals = Totals(self.clock())
         self._window, self.rates = replace(self.totals), None
         self._due, self._last, self._cut = 0.0, self.totals.at, False
-        self._values: dict[int, Any] = {}
+        self._values: dict[int, tuple[LaneValue | None, str]] = {}
         self._pace = self._find_pace()
         self.moments = []
         self._keep(np.zeros(num_envs, np.int64))
@@ -541,55 +512,37 @@ class Session:
         engine, lane = self.engine, self.looked
         lanes = np.flatnonzero(~engine.ended)
         looks = lane is not None and not moment.ended[lane]
-        deciding: Player | None = self.players[int(moment.seats[lane or 0])]
+        seat = int(moment.seats[lane or 0])
+        deciding: Player | None = self.players[seat]
         if looks and deciding is None:
             deciding = self.adviser
-        for player in (*self.players, self.adviser):
-            if isinstance(player, Explains):
-                player.explains = lane is not None
+        let_explain((*self.players, self.adviser), lane is not None)
         decision = Decision(lane or 0)
         shown = not self.is_played or deciding is self.adviser
         if looks and self.weighs and shown and deciding is not None:
-            self._weigh(decision, deciding, int(moment.seats[decision.lane]))
+            decision = weigh(deciding, engine, decision.lane, self._find_value(seat))
         if self._is_persons(moment):
             if self.adviser is not None:
-                decision.advice = int(self.adviser.act(engine, lanes)[0])
+                decision.action = int(self.adviser.act(engine, lanes)[0])
         elif lanes.size:
             places = moment.seats[lanes] if self.meets else None
             moment.actions = ask(engine, self.players, lanes, places)
+            decision.action = int(moment.actions[decision.lane])
         else:
             moment.actions = np.zeros(self.num_envs, np.int32)
-        if looks and isinstance(deciding, Explains):
-            decision.thought = deciding.thought(decision.lane)
+        decision.thought = get_thought(deciding, decision.lane) if looks else None
         moment.decision = decision if looks else None
         if decision.thought is not None:
             before, self._cut = self._cut, not decision.thought.finished
             if before and self._cut:
                 raise KeyboardInterrupt
 
-    def _weigh(self, decision: Decision, player: Player, seat: int) -> None:
-        """Note probabilities and value of a decision, where the player knows them."""
-        lanes = np.array([decision.lane])
-        if isinstance(player, Weighs):
-            decision.probabilities = player.probabilities(self.engine, lanes)[0]
-        value = self._find_value(seat)
-        if value is not None:
-            decision.value = float(value(lanes)[0])
-
-    def _find_value(self, seat: int) -> Callable[[Array], Array] | None:
-        """Find the value network of the agent in a seat, which takes lanes; None without one."""
+    def _find_value(self, seat: int) -> LaneValue | None:
+        """Find the value network of the agent in a seat; None without one."""
         policy = self.source.policies.get(seat)
         if policy is not None and seat not in self._values:
-            from training.players.network import find_sight
-            from training.players.value import find_value
-
-            try:
-                network, why = find_value(policy, self.source.names[seat])
-                sight = find_sight(policy, self.engine)
-            except FastEnvError as error:  # such as one that knows only a part of this game
-                network, why = None, str(error)
-            known = None if network is None else lambda lanes: network(sight(self.engine, lanes))
-            self._values[seat] = known, why
+            name = self.source.names[seat]
+            self._values[seat] = find_lane_value(policy, self.engine, name)
         value, self.no_value = self._values.get(seat, (None, ""))
         return value
 

@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fastenv.env import check_render_mode
-from training.players import reasons
 from training.terminal import thinking
 from training.terminal.session import YOU, Session
 
@@ -83,14 +82,14 @@ def print_thought(
 ) -> None:
     """Print the thought of the decision that comes next; how far it came if it was cut."""
     decision = session.moment.decision
-    thought = None if decision is None else decision.thought
-    if thought is None:
+    if decision is None or decision.thought is None:
         return
+    thought = decision.thought
     if shown:
         name_of = name_of or session.name_action
         console.print()
         console.print(thinking.table(thought, name_of, console.width))
-        console.print(Text(reasons.explain(thought, name_of)))
+        console.print(Text(decision.explain(name_of)))
     if not thought.finished:
         console.print(f"  {thinking.how_far(thought)}", style="yellow", markup=False)
 
@@ -170,9 +169,9 @@ def _ask(console: Console, session: Session) -> int:
     """Return the legal action that the person chooses."""
     legal = session.legal()
     decision = session.moment.decision
-    if decision is not None and decision.advice is not None:
+    if decision is not None and decision.action is not None:
         print_thought(console, session, True, lambda a: legal.get(a, str(a)))
-        console.print(f"  advice: {legal[decision.advice]}", style="cyan", markup=False)
+        console.print(f"  advice: {legal[decision.action]}", style="cyan", markup=False)
     while True:
         try:
             text = console.input("\nyour move (a number or a name; ? lists, q quits): ").strip()

@@ -354,7 +354,7 @@ def test_a_person_is_advised():
     words = [*FLAT, "rule_hard", "--think", "search:heuristic,worlds=2,decisions=all"]
 
     def then(app):
-        advice = app.session.decision.advice
+        advice = app.session.decision.action
         shown = text_of(app, "moves")
         assert f"{thinking.CHOSEN}{advice} " in shown
         assert [*app.session.legal()][app.chosen] == advice
