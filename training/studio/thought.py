@@ -17,11 +17,12 @@ from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import decide, let_explain
+from training.playing.table import Table
 from training.run.names import short_name
 from training.studio.messages import Refusal
 from training.studio.places import Places
 from training.studio.show import Shown
-from training.studio.table import Table, load
+from training.studio.table import load
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed

@@ -235,7 +235,7 @@ class App(textual.app.App[None]):
 
     def _list_figures(self, lane: int = 0) -> list[tuple[str, panels.Rows]]:
         """List the panels of figures; those of others' states would tell a person their cards."""
-        if self.session.is_played and self.session.meets:
+        if self.session.is_played and self.session.table.meets:
             return []
         return list(panels.list_panels(self.session, lane, self.own, self.training))
 
@@ -265,7 +265,7 @@ class App(textual.app.App[None]):
         if self.shown == 0:
             return panels.join_rows(panels.list_summary(session))
         if session.moment.ended[lane]:
-            return Text(f"the end: {text.describe_result(session, lane)}")
+            return Text(text.describe_result(session, lane))
         if session.is_played:
             return Text("").join(map(text.style_news, session.news(1)))
         return Text(text.describe_choice(session, lane))
