@@ -37,13 +37,13 @@ HELP = (
     ("arrows", "choose a move; else scroll"),
     ("Enter", "make the move that is chosen"),
     ("Esc", "leave what is typed"),
-    ("0-9", "type the number of a move; else show that environment, 0 all of them"),
+    ("0-9", "type a move's number; else show that environment, 0 all"),
     ("/", "type the name of a move"),
-    ("Tab, Shift-Tab", "next, previous view: all environments, environment 1, 2, ..."),
+    ("Tab, Shift-Tab", "next, previous view: all environments, then each of them"),
     ("g", "all environments or one"),
     ("[ ]", "one environment fewer, more; they begin anew"),
     ("e", "type their number"),
-    ("r", "begin anew with random seeds, or with those from --seed on"),
+    ("r", "begin anew with random seeds, or with those of --seed"),
     ("pages", "scroll"),
     ("h or ?", "this help"),
     ("q", "quit"),
@@ -88,7 +88,7 @@ class App(textual.app.App[None]):
     #title, #status { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #title { background: $primary; color: $text; text-style: bold; }
     #body { height: 1fr; layout: horizontal; }
-    #boards { width: auto; height: 1fr; overflow: hidden auto; }
+    #boards { width: auto; height: 1fr; overflow: hidden auto; padding: 0 1 0 0; }
     #board { width: auto; }
     #panels { width: 1fr; height: 1fr; overflow: hidden auto; }
     #panels Static { border: round $primary; height: auto; padding: 0 1; }
@@ -97,6 +97,7 @@ class App(textual.app.App[None]):
     .column { width: 1fr; height: auto; }
     Screen.-below #body { layout: vertical; overflow: hidden auto; scrollbar-size: 0 0; }
     Screen.-below #boards, Screen.-below #panels { width: 1fr; height: auto; overflow: hidden; }
+    Screen.-below #boards, Screen.-all #boards { padding: 0; }
     Screen.-all #panels { display: none; }
     Screen.-all #boards { width: 1fr; }
     #choice, #moves { height: auto; }
@@ -104,7 +105,7 @@ class App(textual.app.App[None]):
     #typed { height: 1; border: none; padding: 0 1; display: none; }
     #status { color: $text-muted; }
     Help { align: center middle; }
-    #help { border: round $primary; background: $surface; padding: 1 2; width: auto; }
+    #help { border: round $primary; background: $surface; padding: 1; width: auto; }
     """
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None  # keys are ours until something is typed
@@ -212,7 +213,7 @@ class App(textual.app.App[None]):
         board = Text.from_ansi("" if every else session.draw(lane, choice=choice), no_wrap=True)
         self._wide = wide = max([self._wide, *(line.cell_len for line in board.split())])
         beside = self.size.width - wide >= BESIDE
-        room = self.size.width - beside * wide
+        room = self.size.width - beside * (wide + 1)
         screen.set_class(every, "-all").set_class(not (every or beside), "-below")
         screen.set_class(room >= TWO, "-two")
         screen.query_one("#board").styles.min_width = 0 if every else wide
