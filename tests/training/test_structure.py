@@ -33,6 +33,7 @@ LAYERS = (
     ("sb3", "ensemble", "rllib"),
     ("search",),
     ("expert",),
+    ("playing",),
     ("terminal",),
     ("bench",),
     ("studio",),

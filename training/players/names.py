@@ -37,6 +37,11 @@ class Agent(Protocol):
 Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
 
 
+def find_base(who: Who) -> Policy | str:
+    """Return the policy or the bot that plays, or stands behind one that searches."""
+    return who if isinstance(who, Policy | str) else who.base
+
+
 def name_in_line(who: Who) -> str:
     """Name a player in a line of text: a trained agent by its run, or exported folder."""
     if isinstance(who, Policy):

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
 
+from fastenv.errors import FastEnvError
 from training.nets.layout import as_tensor
+from training.players.network import find_sight
 from training.players.policy import Policy
 from training.players.trained import find_run, read_again
 from training.run import trainers
 from training.run.envs import make_engine
 
 Value = Callable[[np.ndarray], np.ndarray]
+# Returns the values in lanes (k,) of an engine, float64 (k,).
+LaneValue = Callable[[Any, np.ndarray], np.ndarray]
 
 
 def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
@@ -76,3 +81,16 @@ def _find_obstacle(policy: Policy, name: str) -> str:
     if policy.env_spec.encode is not None:
         return f"{name} shows no value: its networks see something else than the game shows."
     return ""
+
+
+def find_lane_value(policy: Policy, engine: Any, name: str) -> tuple[LaneValue | None, str]:
+    """Find the value function of a policy in lanes of an engine; see :func:`find_value`."""
+    try:
+        known, why = find_value(policy, name)
+        see = find_sight(policy, engine)
+    except FastEnvError as error:  # such as one that knows only a part of this game
+        return None, str(error)
+    if known is None:
+        return None, why
+    value = known
+    return lambda engine, lanes: value(see(engine, lanes)), ""

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError, FileError, show
+from training.playing.table import Table
 from training.run import files
 from training.run.options import canonical_json, check_plain
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.table import Table, make_table
+from training.studio.table import make_table
 
 FORMAT, VERSION = "fastenv-moment", 1
 KEYS = {"format", "version", "env", "options", "players", "row", "hash"}
@@ -113,8 +114,7 @@ def seat(moment: Moment, places: Places, seed: int) -> tuple[Table, np.ndarray]:
         raise Refusal(f"row of {length} bytes: a row of {moment.env} has {size} with its options.")
     row = np.frombuffer(bytearray(moment.row), dtype)
     table.engine.reset_many(seeds=[seed])
-    table.engine.set_states(row, [0])
-    table.begin()
+    table.go(row, trusted=False)
     return table, row
 
 

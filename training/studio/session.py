@@ -18,6 +18,7 @@ from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.logs import film as writer
+from training.playing.table import Table
 from training.run import files
 from training.run.options import require
 from training.studio import forms, kept, messages, prove, tiles
@@ -25,7 +26,7 @@ from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
 from training.studio.show import Shown, is_secret
-from training.studio.table import Table, make_table
+from training.studio.table import make_table, seat_again
 from training.studio.thought import Thinker
 from training.studio.timeline import Timeline
 
@@ -131,37 +132,33 @@ class Session:
 
     def _advance(self) -> bool:
         """Let the player whose turn it is decide; return False where a person has yet to."""
-        table = self._table
-        if table is None or self._timeline is None or table.engine.ended[0]:
+        table, shown, _ = self._require_single()
+        if table.engine.ended[0]:
             self._running = False
             return False
         seat = table.actor()
         player = table.players[seat]
         if player is None:
-            shown = self._shown
-            action = None if shown is None else shown.held_action(self._held, self._tapped)
+            action = shown.held_action(self._held, self._tapped)
             self._tapped.clear()
             if action is None:
                 self._running = False
                 return False
         else:
-            real_time = self._shown is not None and self._shown.frame_time is not None
+            real_time = shown.frame_time is not None
             action = self._thinker.decide(table, player, real_time=real_time)
         self._decide(seat, action)
         return True
 
     def _decide(self, seat: int, action: int) -> None:
         """Take a decision, and keep the row behind it."""
-        table, timeline, shown = self._table, self._timeline, self._shown
-        assert table is not None
-        assert timeline is not None
-        assert shown is not None
+        table, shown, timeline = self._require_single()
         engine, before = table.engine, shown.row
         engine.step_many([action], autoreset=False)
         after = engine.get_states([0])
         self._pending.append((seat, action))
-        if engine.opponent is not None and after.tobytes() == before.tobytes():
-            shown.update(after[0], self._pending)
+        if table.is_pending(before, after[0]):
+            shown.forget_steering()
             return
         decisions = tuple(self._pending)
         self._pending.clear()
@@ -176,8 +173,6 @@ class Session:
         """Do what a client asks for; refusals are answered in a sentence."""
         try:
             getattr(self, f"_on_{message.kind}")(message)
-        except Refusal as error:
-            self.refuse(str(error))
         except (FastEnvError, OSError, ImportError) as error:
             self.refuse(str(error))
 
@@ -257,7 +252,7 @@ class Session:
         return twin
 
     def _on_act(self, message: messages.Act) -> None:
-        table, shown = self._require_single()
+        table, shown, _ = self._require_single()
         if table.engine.ended[0]:
             raise Refusal("the game is over: go back, or begin another one.")
         seat = table.actor()
@@ -273,21 +268,20 @@ class Session:
 
     def _follow(self) -> None:
         """Show the view behind a person's decision, and let the others go on."""
-        table = self._table
-        assert table is not None
+        table, _, _ = self._require_single()
         self._show()
         self._tell_timeline(time.monotonic())
         others = not table.engine.ended[0] and table.players[table.actor()] is not None
         if others:
             self._running, self._due = True, time.monotonic()
 
-    def _require_single(self) -> tuple[Table, Shown]:
+    def _require_single(self) -> tuple[Table, Shown, Timeline]:
         if self._table is None or self._shown is None or self._timeline is None:
             raise Refusal("begin a game first, of one lane.")
-        return self._table, self._shown
+        return self._table, self._shown, self._timeline
 
     def _on_key(self, message: messages.Key) -> None:
-        table, shown = self._require_single()
+        table, shown, _ = self._require_single()
         key = "\x7f" if message.key == "backspace" else message.key
         shown.serial = max(shown.serial, message.serial)
         if key in self._held:
@@ -319,24 +313,21 @@ class Session:
             self._tell_timeline(self._due)
 
     def _on_go(self, message: messages.Go) -> None:
-        table, shown = self._require_single()
-        timeline = self._timeline
-        assert timeline is not None
+        table, shown, timeline = self._require_single()
         self._running = False
         timeline.go(message.branch, message.index)
         row = timeline.row()
-        table.engine.set_states(row, [0], trusted=True)
         self._pending.clear()
-        table.begin()
+        table.go(row)
         shown.go(row[0], timeline.last_reward())
         self._tell_log()
         self._show()
         self._tell_timeline(time.monotonic())
 
     def _on_take(self, message: messages.Take) -> None:
-        table, shown = self._require_single()
+        table, shown, _ = self._require_single()
         self._running = False
-        table.seat(message.players, self._places, secrets.randbelow(2**31))
+        seat_again(table, message.players, self._places, secrets.randbelow(2**31))
         self._let_think(table)
         shown.go(table.engine.get_states([0])[0], 0.0)
         self._outbox.put(shown.table_message(None))
@@ -348,9 +339,9 @@ class Session:
         self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
 
     def _make_moment(self) -> kept.Moment:
-        table, _ = self._require_single()
+        table, _, _ = self._require_single()
         row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
-        return kept.Moment(table.env, table.options, table.asked, row)
+        return kept.Moment(table.env, dict(table.options), table.asked, row)
 
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)
@@ -359,15 +350,13 @@ class Session:
             self._show()
 
     def _on_film(self, message: messages.Film) -> None:
-        self._require_single()
-        assert self._timeline is not None
-        assert self._table is not None
-        data = make_film(self._table, self._timeline, message, self._places)
+        table, _, timeline = self._require_single()
+        data = make_film(table, timeline, message, self._places)
         url = self._film(data, message.format)
         self._outbox.put({"kind": "film", "url": url, "bytes": len(data)})
 
     def _on_prove(self, message: messages.Prove) -> None:
-        table, shown = self._require_single()
+        table, shown, _ = self._require_single()
         require(not table.engine.ended[0], "prove", "here", "where the game is not over")
         self._prover = prove.Prover(table.engine, shown.row, message.steps)
 
@@ -375,14 +364,12 @@ class Session:
 
     def _show(self) -> None:
         """Send how the game stands."""
-        shown, table = self._shown, self._table
-        if shown is None or table is None:
+        if self._table is None:
             return
         if self._tiles is not None:
             self._outbox.put(*self._tiles.view(self._running))
             return
-        timeline = self._timeline
-        assert timeline is not None
+        table, shown, timeline = self._require_single()
         where: dict[str, Any] = {
             "branch": timeline.branch,
             "index": timeline.index,

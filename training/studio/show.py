@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from training.run.game_view import describe_decision, render_state
+from training.playing.table import Decisions, Table
+from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
-from training.run.seating import name_all_seats
 from training.studio import catalog
-from training.studio.table import Table
-from training.studio.timeline import Decisions
 
 MAX_LEGAL = 600  # actions that are named
 MAX_NEWS = 60  # lines that wait to be read
@@ -52,16 +50,10 @@ class Shown:
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
-        self._outcomes = self._get_outcomes()
         self._visits: dict[tuple[int, int, int], int] = {}
         self.row = row
 
     # -- where it stands -------------------------------------------------------------------------
-
-    def _get_outcomes(self) -> np.ndarray:
-        engine = self._table.engine
-        outcomes: np.ndarray = engine.get_outcomes([0])[0] if self._table.meets else np.zeros(1)
-        return outcomes
 
     def go(self, row: np.void, reward: float) -> None:
         """Stand somewhere else."""
@@ -69,31 +61,18 @@ class Shown:
         self._news.clear()
         self.lines = []
         self._steering, self._steers = None, False
-        self._outcomes = self._get_outcomes()
-
-    def update(self, row: np.void, pending: Sequence[tuple[int, int]]) -> None:
-        """Take in a row with decisions whose effect is still pending."""
-        self.row = row
-        self._forget_steering()
 
     def hear(self, before: np.void, decisions: Decisions, after: np.void) -> None:
         """Take in decisions and the row behind them."""
         table, engine = self._table, self._table.engine
         waits = self.frame_time is None
-        self.lines = []
-        if waits:
-            for seat, action in decisions:
-                spoken = name_all_seats(engine.game, before, table.names, seat)
-                self.lines += describe_decision(
-                    engine, before, action, after, spoken, seat=spoken.index(table.names[seat])
-                )
-            self._news += self.lines
-            del self._news[:-MAX_NEWS]
+        self.lines = table.describe_decisions(before, decisions, after) if waits else []
+        self._news += self.lines
+        del self._news[:-MAX_NEWS]
         if table.meets:
-            outcomes = self._get_outcomes()
             seat = table.persons[0] if table.persons else decisions[-1][0]
-            self.reward = float(outcomes[seat] - self._outcomes[seat])
-            self._outcomes = outcomes
+            were, are = engine.game.outcomes(np.array([before, after], before.dtype))[:, seat]
+            self.reward = float(are - were)
         else:
             self.reward = float(engine.reward[0])
         self.mark = self._view.mark(engine, before, after)
@@ -103,9 +82,9 @@ class Shown:
         if engine.ended[0] and not self.mark:
             self.mark = "the end"
         self.row = after
-        self._forget_steering()
+        self.forget_steering()
 
-    def _forget_steering(self) -> None:
+    def forget_steering(self) -> None:
         """Forget a steering that waits: it belongs to one row; one of frames to all."""
         if self._steering is None or self._steering.idle is None:
             self._steering, self._steers = None, False
@@ -175,9 +154,8 @@ class Shown:
 
     def legal(self) -> list[tuple[int, str]]:
         """Return the legal actions and their names."""
-        engine = self._table.engine
-        actions = np.flatnonzero(engine.mask[0])[:MAX_LEGAL].tolist()
-        return [(action, engine.game.action_name(action, self.row)) for action in actions]
+        table = self._table
+        return [*table.name_legal(table.engine.mask[0], self.row, MAX_LEGAL).items()]
 
     # -- messages --------------------------------------------------------------------------------
 
@@ -209,12 +187,7 @@ class Shown:
     @property
     def seat(self) -> int:
         """The seat from which it is shown."""
-        table = self._table
-        if not table.meets:
-            return 0
-        actor = table.actor()
-        persons = table.persons
-        return actor if not persons or actor in persons else persons[0]
+        return self._table.find_looking_seat(self._table.actor())
 
     def view(self, where: dict[str, Any], *, opened: bool) -> tuple[dict[str, Any], bytes]:
         """Make the view of the game as it stands, and its picture.
@@ -245,7 +218,7 @@ class Shown:
         if yours and waits and not where["running"]:
             self._news.clear()
         if over:
-            message["result"] = self._describe_result()
+            message["result"] = table.describe_result(row, float(row["ep_return"].sum()))
         how: dict[str, Any] = {"opened": opened, "choice": choice}
         message["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
         if message["scene"] is None:
@@ -255,11 +228,3 @@ class Shown:
             return message, b""
         message["picture"] = picture[:2]
         return message, picture[2]
-
-    def _describe_result(self) -> str:
-        table = self._table
-        if not table.meets:
-            return f"The game is over: return {float(self.row['ep_return'].sum()):.6g}."
-        outcomes = self._get_outcomes().tolist()
-        points = sorted(zip(outcomes, table.names, strict=True), reverse=True)
-        return "The game is over: " + ", ".join(f"{name} {x:.6g}" for x, name in points) + "."

@@ -1,125 +1,72 @@
-"""A table: an engine, and the player of each of its seats."""
+"""Who sits at a table of the studio: players that are asked for by name."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import show
 from fastenv.registry import make_game, short_id
-from training.players.names import Who, load_who, make_player
-from training.players.player import Player, begin_all, every_lane
+from training.players.names import Who, find_base, load_who, make_player
+from training.players.player import Player
 from training.players.policy import Policy
 from training.players.table import find_table
+from training.playing.table import YOU, Table, number_names
 from training.run.envs import make_engine, with_defaults
-from training.run.game_view import GameView, find_view
+from training.run.game_view import find_view
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options
-from training.terminal.session import YOU
-from training.terminal.sources import number_names
 
 
-@dataclass
-class Table:
-    """A game that is played, in one lane or several.
+def seat_again(table: Table, players: Sequence[str], places: Places, seed: int) -> None:
+    """Put other players into the seats of a table.
 
     Parameters
     ----------
-    env : str
-        Id of the environment, without the namespace.
-    options : dict
-        Of the environment: all that its engine was made with.
-    engine : BatchEngine
-    asked : list of str
-        Who sits in each seat, by the name that was asked for.
-    players : list of Player or None
-        They themselves; None for a person.
-    names : list of str
-        That people read.
+    table : Table
+    players : sequence of str
+        Who is to sit there; see :func:`fill`.
+    places : Places
+    seed : int
+        Of what players draw.
+
+    Raises
+    ------
+    Refusal, ConfigError, RunError, CheckpointError
+        If somebody cannot sit there. Nothing has changed.
     """
+    seated = fill(players, len(table.players))
+    bots = bots_for(table.env, table.engine.game)
+    _seat(table, seated, {name: load(name, places, bots) for name in {*seated}}, seed)
 
-    env: str
-    options: dict[str, Any]
-    engine: Any
-    asked: list[str]
-    players: list[Player | None]
-    names: list[str]
 
-    @property
-    def view(self) -> GameView:
-        """The graphical view of the game."""
-        return find_view(self.env)
+def _seat(table: Table, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
+    players = [_make(table, loaded[name]) for name in seated]
+    names = [YOU if loaded[name] is None else short_name(name) for name in seated]
+    table.asked, table.players, table.names = seated, players, number_names(names)
+    table.begin(seeds=range(seed + 1, seed + 1 + len(players)))
 
-    @property
-    def meets(self) -> bool:
-        """Whether several players meet."""
-        return len(self.players) > 1
 
-    @property
-    def persons(self) -> list[int]:
-        """Seats of persons."""
-        return [seat for seat, player in enumerate(self.players) if player is None]
-
-    def actor(self, lane: int = 0) -> int:
-        """Return the seat whose decision is due in a lane."""
-        return int(self.engine.get_actors([lane])[0]) if self.meets else 0
-
-    def begin(self) -> None:
-        """Let players forget, where games begin or are gone back to."""
-        for player in self.players:
-            if player is not None:
-                player.begin(self.engine, every_lane(self.engine))
-
-    def seat(self, players: Sequence[str], places: Places, seed: int) -> None:
-        """Put other players into the seats.
-
-        Parameters
-        ----------
-        players : sequence of str
-            Who is to sit there; see :func:`fill`.
-        places : Places
-        seed : int
-            Of what players draw.
-
-        Raises
-        ------
-        Refusal, ConfigError, RunError, CheckpointError
-            If somebody cannot sit there. Nothing has changed.
-        """
-        seated = fill(players, len(self.players))
-        bots = bots_for(self.env, self.engine.game)
-        loaded = {name: load(name, places, bots) for name in {*seated}}
-        self._take(seated, loaded, seed)
-
-    def _make(self, who: Who | None) -> Player | None:
-        """Make the player of a bot or an agent at this table; None for a person."""
-        if who is None:
-            return None
-        if not _comes_from_other(self.env, who, self.engine.game.bot_names):
-            return make_player(who, self.engine)
-        if self.engine.num_envs > 1:
-            raise Refusal(f"players of another environment play one game of {self.env} at a time.")
-        player: Player = self.view.player(self.engine, who)
-        return player
-
-    def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
-        players = [self._make(loaded[name]) for name in seated]
-        names = [YOU if loaded[name] is None else short_name(name) for name in seated]
-        self.asked, self.players, self.names = seated, players, number_names(names)
-        for k, player in enumerate(players):
-            if player is not None:
-                begin_all(player, self.engine, seed + 1 + k)
+def _make(table: Table, who: Who | None) -> Player | None:
+    """Make the player of a bot or an agent at a table; None for a person."""
+    if who is None:
+        return None
+    if not _comes_from_other(table.env, who, table.engine.game.bot_names):
+        return make_player(who, table.engine)
+    if table.engine.num_envs > 1:
+        raise Refusal(f"players of another environment play one game of {table.env} at a time.")
+    player: Player = table.view.player(table.engine, who)
+    return player
 
 
 def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
     """Tell whether a player is one of the game's other environment."""
-    base = who if isinstance(who, Policy | str) else who.base
+    base = find_base(who)
     if isinstance(base, str):
         return base not in own
     return short_id(base.env) == find_view(env).other_env(env)
@@ -187,8 +134,7 @@ def make_table(
     if lanes > 1 and None in loaded.values():
         raise Refusal(f"lanes={lanes}: several games are watched, none is played by a person.")
     here = [who for who in loaded.values() if who and not _comes_from_other(name, who, own)]
-    policies = [_get_policy(who) for who in here]
-    trained = [policy for policy in policies if policy is not None]
+    trained = [base for who in here if isinstance(base := find_base(who), Policy)]
     seats = 1
     if env_of_table(name) == name and make_game(name).seats is not None:
         contest = find_table(trained, name, chosen)
@@ -199,16 +145,9 @@ def make_table(
         engine = make_engine(name, lanes, chosen)
     seated = fill(players, seats)
     # As JSON has them: a moment names them in its hash.
-    table = Table(
-        name, json.loads(json.dumps(chosen)), engine, [""] * seats, [None] * seats, [""] * seats
-    )
-    table._take(seated, loaded, seed)
+    table = Table(name, json.loads(json.dumps(chosen)), engine, [None] * seats, [""] * seats)
+    _seat(table, seated, loaded, seed)
     return table
-
-
-def _get_policy(who: Who | None) -> Policy | None:
-    base = who if who is None or isinstance(who, Policy | str) else who.base
-    return base if isinstance(base, Policy) else None
 
 
 def _complete_options(

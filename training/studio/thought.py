@@ -13,19 +13,19 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from training.players.names import Who, make_player
-from training.players.network import Sight, find_sight
-from training.players.player import Explains, Player, Thought, Weighs, begin_all
+from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
-from training.players.reasons import explain, explain_probabilities
-from training.players.value import Value, find_value
+from training.players.value import LaneValue, find_lane_value
+from training.playing.decision import decide, let_explain
+from training.playing.table import Table
 from training.run.names import short_name
 from training.studio.messages import Refusal
 from training.studio.places import Places
 from training.studio.show import Shown
-from training.studio.table import Table, load
+from training.studio.table import load
 
 MAX_NUMBERS = 4096  # of a field of an observation
-LANE = np.arange(1)
+MAX_ACTIONS = 64  # whose values or probabilities are listed
 
 
 class Thinker:
@@ -46,8 +46,7 @@ class Thinker:
         self.on, self.opened = False, False
         self._who: str | None = None
         self._adviser: Player | None = None
-        self._value: Value | None = None
-        self._see: Sight | None = None  # what the network with that value sees
+        self._value: LaneValue | None = None
         self._note = ""  # why there is no value, or nothing else
         self._last: dict[str, Any] | None = None  # of the last decision, with the seat
 
@@ -63,18 +62,17 @@ class Thinker:
         FastEnvError
             If who is to think cannot sit there.
         """
-        self._last, self._adviser, self._value, self._see, self._note = None, None, None, None, ""
-        for player in table.players:
-            _let_explain(player)
+        self._last, self._adviser, self._value, self._note = None, None, None, ""
+        let_explain(table.players)
         if self.on and self._who is not None:
             who = load(self._who, self._places, table.engine.game.bot_names)
             if who is not None:
                 self._adviser = self._seat(who, table)
                 begin_all(self._adviser, table.engine, 0)
-                _let_explain(self._adviser)
+                let_explain([self._adviser])
                 if isinstance(who, Policy):
-                    self._value, self._note = find_value(who, short_name(self._who))
-                    self._see = find_sight(who, table.engine)
+                    name = short_name(self._who)
+                    self._value, self._note = find_lane_value(who, table.engine, name)
 
     def _seat(self, who: Who, table: Table) -> Player:
         assert self._who is not None
@@ -94,21 +92,18 @@ class Thinker:
         real time networks give none either: their probabilities cost a second pass a frame.
         """
         engine, seat = table.engine, table.names[table.actor()]
-        chances: np.ndarray | None = None
-        # Before it acts, which it may remember.
-        if self.on and not real_time and isinstance(player, Weighs):
-            engine.refresh()
-            chances = player.probabilities(engine, LANE)[0]
-        action = int(player.act(engine, LANE)[0])
-        thought = _get_thought(player)
-        if thought is None and chances is None:
-            return action
+        decision = decide(player, engine, weighs=self.on and not real_time)
+        assert decision.action is not None
+        if decision.thought is None and decision.probabilities is None:
+            return decision.action
         name = _namer(engine, engine.get_states([0])[0])
-        if thought is not None:
-            self._last = {"seat": seat, **_describe_thought(thought, name)}
-        elif chances is not None and (reason := explain_probabilities(chances, action, name)):
+        reason = decision.explain(name)
+        if decision.thought is not None:
+            searched = _describe_thought(decision.thought, name)
+            self._last = {"seat": seat, "reason": reason, **searched}
+        elif reason:
             self._last = {"seat": seat, "reason": reason}
-        return action
+        return decision.action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
         """Make the message of thoughts about the moment of a table."""
@@ -142,27 +137,25 @@ class Thinker:
         if adviser is None:
             return None
         name = _namer(engine, shown.row)
-        action = int(adviser.act(engine, LANE)[0])
-        thought, value = _get_thought(adviser), None
-        if self._value is not None and self._see is not None:
-            value = _to_number(self._value(self._see(engine, LANE))[0])
+        decision = decide(adviser, engine, value=self._value)
+        assert decision.action is not None
         advice: dict[str, Any] = {
-            "action": [action, name(action)],
-            "value": value,
+            "action": [decision.action, name(decision.action)],
+            "value": None if decision.value is None else _to_number(decision.value),
             "note": self._note,
+            "reason": decision.explain(name),
         }
-        if thought is not None:
-            return {**advice, **_describe_thought(thought, name)}
+        if decision.thought is not None:
+            return {**advice, **_describe_thought(decision.thought, name)}
         if isinstance(adviser, Explains):
             advice["note"] = (
                 "Nothing was searched here: this decision is left to who plays in the search. "
                 "Its option decisions=all searches every one."
             )
-        if isinstance(adviser, Weighs):
-            chances = adviser.probabilities(engine, LANE)[0]
-            advice["reason"] = explain_probabilities(chances, action, name)
+        chances = decision.probabilities
+        if chances is not None:
             legal = np.flatnonzero(engine.mask[0])
-            order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:64]
+            order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:MAX_ACTIONS]
             advice["probabilities"] = [
                 [int(a), name(int(a)), _to_number(chances[a])]
                 for a in order
@@ -182,24 +175,13 @@ def _namer(engine: Any, row: np.void) -> Callable[[int], str]:
     return name
 
 
-def _let_explain(player: Player | None) -> None:
-    if isinstance(player, Explains):
-        player.explains = True
-
-
-def _get_thought(player: Player) -> Thought | None:
-    """Return the thought of a player at its last decision; None without one."""
-    return player.thought(0) if isinstance(player, Explains) else None
-
-
 def _describe_thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
     """Return a thought of a search as JSON values, the best action first."""
-    order = np.argsort(-thought.mean, kind="stable")[:64]
+    order = np.argsort(-thought.mean, kind="stable")[:MAX_ACTIONS]
     return {
         "chosen": int(thought.chosen),
         "milliseconds": round(float(thought.milliseconds), 3),
         "budget": thought.budget,
-        "reason": explain(thought, name),
         "searched": [
             {
                 "action": int(thought.actions[k]),

@@ -9,8 +9,9 @@ import numpy as np
 
 from training.evaluation.loop import ask
 from training.players.player import every_lane
+from training.playing.table import Table
 from training.studio.places import Places
-from training.studio.table import Table, make_table
+from training.studio.table import make_table
 
 MAX_VISITS = 20_000  # places that are counted
 
@@ -43,14 +44,11 @@ class Tiles:
 
     def _step(self) -> None:
         table, engine = self._table, self._table.engine
-        actors = engine.get_actors() if table.meets else np.zeros(engine.num_envs, np.int32)
-        engine.step_many(ask(engine, table.players, every_lane(engine), actors))
+        engine.step_many(ask(engine, table.players, every_lane(engine), table.actors()))
         over = np.flatnonzero(engine.terminated | engine.truncated)
         if over.size:
             self._episodes += over.size
-            for player in table.players:
-                if player is not None:
-                    player.begin(engine, over)
+            table.begin(over)
         self._decisions += engine.num_envs
         for lane in range(engine.num_envs):
             place = self._view.place(engine, lane)
@@ -65,8 +63,7 @@ class Tiles:
         lane = min(lane, table.engine.num_envs - 1)
         picked = make_table(table.env, table.options, table.asked, lane, places)
         picked.engine.reset_many(seeds=[lane])
-        picked.engine.set_states(table.engine.get_states([lane]), [0], trusted=True)
-        picked.begin()
+        picked.go(table.engine.get_states([lane]))
         return picked
 
     def view(self, running: bool) -> tuple[dict[str, Any], bytes]:
@@ -87,9 +84,9 @@ class Tiles:
             message["picture"] = shown[0][:2]
             return message, b"".join(picture[2] for picture in shown)
         draw = self._view.scene
-        seats = engine.get_actors() if table.meets else np.zeros(len(rows), np.int32)
         scenes = [
-            draw(engine, row, int(seat), table.names) for row, seat in zip(rows, seats, strict=True)
+            draw(engine, row, int(seat), table.names)
+            for row, seat in zip(rows, table.actors(), strict=True)
         ]
         message["scenes"] = scenes
         if scenes[0] is None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from training.playing.table import Decisions, collect_lines
 from training.studio.messages import MAX_DECISIONS, Refusal
 
 SMALL_ROW = 4096  # bytes up to which every row is kept
@@ -21,7 +22,6 @@ MAX_BRANCHES = 64
 BUCKETS = 240  # of rewards that are shown
 MAX_MARKS = 400
 MAX_LINES = 300  # of what was said on the way to a moment
-Decisions = tuple[tuple[int, int], ...]  # seat and action of each that leads to the next row
 
 
 class Branch:
@@ -142,19 +142,29 @@ class Timeline:
         """
         if branch >= len(self.branches) or index > self.branches[branch].last:
             raise Refusal(f"moment {index} of branch {branch}: there is none.")
-        while index < self.branches[branch].first:
-            parent = self.branches[branch].parent
+        self.branch, self.index = self._find_branch(branch, index), index
+
+    def _find_branch(self, number: int, index: int) -> int:
+        """Find the branch in which a moment lies: one, or an older one that it left later."""
+        while index < self.branches[number].first:
+            parent = self.branches[number].parent
             assert parent is not None
-            branch = parent
-        self.branch, self.index = branch, index
+            number = parent
+        return number
+
+    def _way(self) -> Iterator[tuple[Branch, int]]:
+        """Yield the branches on the way back to the beginning, and where each is left."""
+        number: int | None = self.branch
+        index = self.index
+        while number is not None:
+            branch = self.branches[number]
+            yield branch, index
+            number, index = branch.parent, branch.first
 
     def row(self, index: int | None = None) -> np.ndarray:
         """Return the row of a moment of this branch, shape (1,); default where it stands."""
         index = self.index if index is None else index
-        branch = self.branches[self.branch]
-        while index < branch.first:
-            assert branch.parent is not None
-            branch = self.branches[branch.parent]
+        branch = self.branches[self._find_branch(self.branch, index)]
         place = index - branch.first
         kept = place - place % self._spacing
         data = branch.rows[kept]
@@ -165,35 +175,23 @@ class Timeline:
         self._engine.set_states(row, [0], trusted=True)
         for decisions in branch.decisions[kept + 1 : place + 1]:
             take(self._engine, decisions)
-        row = self._engine.get_states([0])
-        return row
+        return np.asarray(self._engine.get_states([0]))
 
     def lines(self) -> list[str]:
         """List the lines of the log up to the current moment, the newest last."""
-        said: list[list[str]] = []
-        number: int | None = self.branch
-        index, count = self.index, 0
-        while number is not None and count < MAX_LINES:
-            branch = self.branches[number]
-            for at in range(index, branch.first, -1):
-                if at in branch.lines:
-                    said.append(branch.lines[at])
-                    count += len(said[-1])
-                    if count >= MAX_LINES:
-                        break
-            number, index = branch.parent, branch.first
-        return [line for lines in reversed(said) for line in lines][-MAX_LINES:]
+        told = (
+            branch.lines.get(at, ())
+            for branch, index in self._way()
+            for at in range(index, branch.first, -1)
+        )
+        return collect_lines(told, MAX_LINES)
 
     def last_marked(self) -> str:
         """Return the last mark on the way to the moment where it stands, and what was said last."""
-        number: int | None = self.branch
-        index = self.index
-        while number is not None:
-            branch = self.branches[number]
+        for branch, index in self._way():
             for at in reversed(branch.marks):
                 if at <= index and branch.lines.get(at):
                     return f"{branch.marks[at]}: {branch.lines[at][-1]}"
-            number, index = branch.parent, branch.first
         return ""
 
     def last_reward(self) -> float:

@@ -16,7 +16,6 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from training.players import reasons
 from training.terminal import panels, text, thinking
 from training.terminal.session import FACTOR, Session
 
@@ -38,13 +37,13 @@ HELP = (
     ("arrows", "choose a move; else scroll"),
     ("Enter", "make the move that is chosen"),
     ("Esc", "leave what is typed"),
-    ("0-9", "type the number of a move; else show that environment, 0 all of them"),
+    ("0-9", "type a move's number; else show that environment, 0 all"),
     ("/", "type the name of a move"),
-    ("Tab, Shift-Tab", "next, previous view: all environments, environment 1, 2, ..."),
+    ("Tab, Shift-Tab", "next, previous view: all environments, then each of them"),
     ("g", "all environments or one"),
     ("[ ]", "one environment fewer, more; they begin anew"),
     ("e", "type their number"),
-    ("r", "begin anew with random seeds, or with those from --seed on"),
+    ("r", "begin anew with random seeds, or with those of --seed"),
     ("pages", "scroll"),
     ("h or ?", "this help"),
     ("q", "quit"),
@@ -89,7 +88,7 @@ class App(textual.app.App[None]):
     #title, #status { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #title { background: $primary; color: $text; text-style: bold; }
     #body { height: 1fr; layout: horizontal; }
-    #boards { width: auto; height: 1fr; overflow: hidden auto; }
+    #boards { width: auto; height: 1fr; overflow: hidden auto; padding: 0 1 0 0; }
     #board { width: auto; }
     #panels { width: 1fr; height: 1fr; overflow: hidden auto; }
     #panels Static { border: round $primary; height: auto; padding: 0 1; }
@@ -98,6 +97,7 @@ class App(textual.app.App[None]):
     .column { width: 1fr; height: auto; }
     Screen.-below #body { layout: vertical; overflow: hidden auto; scrollbar-size: 0 0; }
     Screen.-below #boards, Screen.-below #panels { width: 1fr; height: auto; overflow: hidden; }
+    Screen.-below #boards, Screen.-all #boards { padding: 0; }
     Screen.-all #panels { display: none; }
     Screen.-all #boards { width: 1fr; }
     #choice, #moves { height: auto; }
@@ -105,7 +105,7 @@ class App(textual.app.App[None]):
     #typed { height: 1; border: none; padding: 0 1; display: none; }
     #status { color: $text-muted; }
     Help { align: center middle; }
-    #help { border: round $primary; background: $surface; padding: 1 2; width: auto; }
+    #help { border: round $primary; background: $surface; padding: 1; width: auto; }
     """
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None  # keys are ours until something is typed
@@ -205,7 +205,7 @@ class App(textual.app.App[None]):
         legal = session.legal() if session.waits else {}
         new, last = id(session.moment), self._drawn
         if legal and (last is None or last[0] != new):
-            advice = session.decision.advice if session.decision is not None else None
+            advice = session.decision.action if session.decision is not None else None
             self.chosen = [*legal].index(advice) if advice in legal else 0
             self.call_after_refresh(self._scroll_to_hand)
         self._drawn = new, id(session.rates), session.paused
@@ -213,7 +213,7 @@ class App(textual.app.App[None]):
         board = Text.from_ansi("" if every else session.draw(lane, choice=choice), no_wrap=True)
         self._wide = wide = max([self._wide, *(line.cell_len for line in board.split())])
         beside = self.size.width - wide >= BESIDE
-        room = self.size.width - beside * wide
+        room = self.size.width - beside * (wide + 1)
         screen.set_class(every, "-all").set_class(not (every or beside), "-below")
         screen.set_class(room >= TWO, "-two")
         screen.query_one("#board").styles.min_width = 0 if every else wide
@@ -236,7 +236,7 @@ class App(textual.app.App[None]):
 
     def _list_figures(self, lane: int = 0) -> list[tuple[str, panels.Rows]]:
         """List the panels of figures; those of others' states would tell a person their cards."""
-        if self.session.is_played and self.session.meets:
+        if self.session.is_played and self.session.table.meets:
             return []
         return list(panels.list_panels(self.session, lane, self.own, self.training))
 
@@ -266,7 +266,7 @@ class App(textual.app.App[None]):
         if self.shown == 0:
             return panels.join_rows(panels.list_summary(session))
         if session.moment.ended[lane]:
-            return Text(f"the end: {text.describe_result(session, lane)}")
+            return Text(text.describe_result(session, lane))
         if session.is_played:
             return Text("").join(map(text.style_news, session.news(1)))
         return Text(text.describe_choice(session, lane))
@@ -277,7 +277,7 @@ class App(textual.app.App[None]):
             return Text()
         decision, width = self.session.decision, self.size.width
         labels = [str(a) if name == str(a) else f"{a} {name}" for a, name in legal.items()]
-        advised = None if decision is None else decision.advice
+        advised = None if decision is None else decision.action
         marks = [thinking.CHOSEN if action == advised else " " for action in legal]
         cell = min(width - 1, 2 + max(map(len, labels)))
         self._columns = max(1, (width - 1) // cell)
@@ -299,20 +299,19 @@ class App(textual.app.App[None]):
             return None
         parts: list[RenderableType] = []
         thought, chances = decision.thought, decision.probabilities
-        action = session.action(lane) if decision.advice is None else decision.advice
 
         def name_of(action: int) -> str:
             return session.name_action(action, lane)
 
         if decision.value is not None:
             parts.append(Text.assemble(("value ", "dim"), f"{decision.value:.4g}"))
+        reason = decision.explain(name_of)
+        if reason:
+            parts.append(Text(reason))
         if thought is not None:
-            parts.append(Text(reasons.explain(thought, name_of)))
             parts.append(thinking.table(thought, name_of, width))
         elif chances is not None and np.isfinite(chances).any():
-            chosen = -1 if action is None else action
-            parts.append(Text(reasons.explain_probabilities(chances, chosen, name_of)))
-            parts.append(thinking.make_weights(chances, chosen, name_of, width))
+            parts.append(thinking.make_weights(chances, decision.action, name_of, width))
         if session.no_value:
             parts.append(Text(session.no_value, "dim"))
         return Group(*parts) if parts else None

@@ -12,24 +12,17 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.errors import FastEnvError, show
+from fastenv.errors import show
 from training.callbacks.shaping import Potential
 from training.evaluation.loop import ask
-from training.players.player import (
-    Explains,
-    MakePlayer,
-    Player,
-    Thought,
-    Weighs,
-    begin_all,
-    every_lane,
-)
+from training.players.player import MakePlayer, Player, begin_all, every_lane
 from training.players.policy import Policy
+from training.players.value import LaneValue, find_lane_value
+from training.playing.decision import Decision, get_thought, let_explain, weigh
+from training.playing.table import Decisions, Table, collect_lines
 from training.run import games
-from training.run.game_view import describe_decision, find_view, render_state
-from training.run.seating import name_all_seats
+from training.run.game_view import render_state
 
-YOU = "You"  # the name of the person
 MOST = 256  # lanes that are shown at once
 KEPT = 1 << 26  # bytes of history
 LOOKED_BACK = 500  # moments that are searched for news
@@ -52,7 +45,7 @@ class Source:
     engine : callable
         Makes an engine of so many lanes.
     names : sequence of str
-        Of the players in seat order; the person's is ``YOU``.
+        Of the players in seat order; the person's is :data:`training.playing.table.YOU`.
     players : sequence of callable or None
         Make the players; None for the person.
     policies : mapping of int to Policy
@@ -95,30 +88,6 @@ class Source:
 
 
 @dataclass
-class Decision:
-    """What is known of the decision that is due in one lane.
-
-    Parameters
-    ----------
-    lane : int
-    thought : Thought or None
-        Of a player that searches.
-    probabilities : ndarray of float64, shape (A,), or None
-        Of a player that knows them.
-    value : float or None
-        That its network expects.
-    advice : int or None
-        What the adviser of the person would do.
-    """
-
-    lane: int
-    thought: Thought | None = None
-    probabilities: Array | None = None
-    value: float | None = None
-    advice: int | None = None
-
-
-@dataclass
 class Moment:
     """The lanes before a decision; all arrays are copies with a row a lane.
 
@@ -135,11 +104,12 @@ class Moment:
         Figures of the episodes so far, as :class:`Tally` has them.
     news : list of str
         What all could see of the step that led here.
-    secret : list
-        Row, action and seat of decisions of which nothing has come yet.
+    pending : Decisions
+        Of which nothing has come yet.
     actions : ndarray of int32, shape (n,), or None
         That come next; None where a person or nobody decides.
     decision : Decision or None
+        What is known of the one that is due in the lane that is looked at.
     """
 
     rows: Array
@@ -150,7 +120,7 @@ class Moment:
     seats: Array
     episode: Array
     news: list[str] = field(default_factory=list)
-    secret: list[tuple[np.void, int, int]] = field(default_factory=list)
+    pending: Decisions = ()
     actions: Array | None = None
     decision: Decision | None = None
 
@@ -275,7 +245,6 @@ class Session:
         self.source, self.seed, self.clock = source, seed, clock
         self.speed, self.paused, self.maximum, self.random_seeds = 1.0, False, False, False
         self.weighs, self.looked, self.no_value = False, 0 if num_envs == 1 else None, ""
-        self.view = find_view(source.env)
         self.baseline: float | None = None  # frames a second of computing, with one lane
         self.rates: Totals | None = None
         self.moments: list[Moment] = []
@@ -297,26 +266,21 @@ class Session:
         self._potential = None if source.potential is None else source.potential(self.engine)
         if self._potential is not None:
             self._potential.begin()
-        self.players = [None if make is None else make(self.engine) for make in source.players]
+        players = [None if make is None else make(self.engine) for make in source.players]
+        self.table = Table(source.env, source.options, self.engine, players, [*source.names])
+        others = np.cumsum([player is not None for player in players])
+        self.table.begin(seeds=(seed + self.table.meets + others - 1).tolist())
         self.adviser = None if source.adviser is None else source.adviser(self.engine)
-        others = [player for player in self.players if player is not None]
-        for k, player in enumerate(others):
-            begin_all(player, self.engine, seed + k + self.meets)
         if self.adviser is not None:
             begin_all(self.adviser, self.engine, seed)
         self.tally = Tally(num_envs, self.engine.terms.dtype.names or ())
         self.totals = Totals(self.clock())
         self._window, self.rates = replace(self.totals), None
         self._due, self._last, self._cut = 0.0, self.totals.at, False
-        self._values: dict[int, Any] = {}
+        self._values: dict[int, tuple[LaneValue | None, str]] = {}
         self._pace = self._find_pace()
         self.moments = []
         self._keep(np.zeros(num_envs, np.int64))
-
-    @property
-    def meets(self) -> bool:
-        """Whether several players meet."""
-        return len(self.source.names) > 1
 
     @property
     def is_played(self) -> bool:
@@ -349,7 +313,7 @@ class Session:
         return self._is_persons(self.moment)
 
     def _is_persons(self, moment: Moment) -> bool:
-        return not moment.ended[0] and self.players[int(moment.seats[0])] is None
+        return not moment.ended[0] and int(moment.seats[0]) in self.table.persons
 
     def _is_done(self) -> bool:
         source = self.source
@@ -364,9 +328,7 @@ class Session:
 
     def legal(self, lane: int = 0) -> dict[int, str]:
         """Return the legal actions of a lane at the moment that is shown, with their names."""
-        mask = self.moment.mask[lane]
-        legal = np.flatnonzero(mask.reshape(-1, mask.shape[-1])[0]).tolist()
-        return {action: self.name_action(action, lane) for action in legal}
+        return self.table.name_legal(self.moment.mask[lane], self.moment.rows[lane])
 
     def name_action(self, action: int, lane: int = 0) -> str:
         """Name an action in a lane at the moment that is shown; recorded ones may be impossible."""
@@ -390,24 +352,20 @@ class Session:
         choice : int, optional
             An action to mark, where the game can; default the one that comes next.
         """
-        game, names, row = self.engine.game, self.source.names, self.moment.rows[lane]
+        game, table, row = self.engine.game, self.table, self.moment.rows[lane]
         own = self.is_played and games.find(self.engine, "render_state") is not None
-        if mode == "ansi" and (self.meets or own):
-            seat = names.index(YOU) if YOU in names else int(self.moment.seats[lane])
-            return render_state(self.engine, row, names, seat=seat)
+        if mode == "ansi" and (table.meets or own):
+            seat = table.find_looking_seat(int(self.moment.seats[lane]))
+            return render_state(self.engine, row, table.names, seat=seat)
         choice = self.action(lane) if choice is None else choice
-        if self.meets or choice not in range(self.engine.num_actions):
+        if table.meets or choice not in range(self.engine.num_actions):
             return game.render(row, mode)
         return game.render_choice(row, choice, mode)
 
     def news(self, most: int) -> list[str]:
         """Return the last lines of what has happened up to the moment that is shown."""
-        lines: list[str] = []
-        for moment in reversed(self.moments[max(0, self.at - LOOKED_BACK) : self.at + 1]):
-            lines[:0] = moment.news
-            if len(lines) >= most:
-                break
-        return lines[-most:]
+        known = self.moments[max(0, self.at - LOOKED_BACK) : self.at + 1]
+        return collect_lines((moment.news for moment in reversed(known)), most)
 
     # -- playing ---------------------------------------------------------------------------------
 
@@ -446,27 +404,24 @@ class Session:
     def _return(self) -> None:
         """Bring the engine back to the moment that is shown."""
         base = self.at
-        while self.moments[base].secret:  # such decisions are in no row
+        while self.moments[base].pending:  # such decisions are in no row
             base -= 1
-        known = self.moments[base]
-        self.engine.set_states(known.rows)
+        then = []
         for moment in self.moments[base : self.at]:
             assert moment.actions is not None
-            self.engine.step_many(moment.actions, autoreset=False)
+            then.append(moment.actions)
+        self.table.go(self.moments[base].rows, then)
+        if self.adviser is not None:
+            self.adviser.begin(self.engine, every_lane(self.engine))
         self.tally.episode[:] = self.moment.episode
         del self.moments[self.at + 1 :]
-        for player in (*self.players, self.adviser):
-            if player is not None:
-                player.begin(self.engine, every_lane(self.engine))
 
     def _take(self, actions: Array) -> int:
         engine, ended = self.engine, self.engine.ended.copy()
         start = self.clock()
         if ended.any() and self.source.endless:
             engine.reset_many(ended)
-            for player in self.players:
-                if player is not None:
-                    player.begin(engine, np.flatnonzero(ended))
+            self.table.begin(np.flatnonzero(ended))
             self.tally.episode[ended] = 0
             if self._potential is not None:
                 self._potential.begin()
@@ -492,7 +447,7 @@ class Session:
             ended=engine.ended.copy(),
             info={name: np.array(column) for name, column in engine.info.items()},
             taken=taken,
-            seats=engine.get_actors() if self.meets else np.zeros(n, np.int64),
+            seats=self.table.actors(),
             episode=self.tally.episode.copy(),
         )
         if self.moments and n == 1:
@@ -508,25 +463,21 @@ class Session:
 
     def _tell(self, moment: Moment) -> None:
         """Describe the last decision; simultaneous ones are described once all are made."""
-        before, engine, names = self.moments[-1], self.engine, self.source.names
+        before, table = self.moments[-1], self.table
         if before.actions is None or before.ended[0]:
             return
         row, after = before.rows[0], moment.rows[0]
-        if not (self.meets or self.is_played):
+        if not (table.meets or self.is_played):
             step = int(moment.episode["decisions"][0]) - 1
             notes = self.source.notes
-            note = notes[step] if step < len(notes) else self.view.mark(engine, row, after)
+            note = notes[step] if step < len(notes) else table.view.mark(self.engine, row, after)
             moment.news = [f"decision {step + 1}: {note}"] if note else []
             return
-        secret = [*before.secret, (row, int(before.actions[0]), int(before.seats[0]))]
-        if after.tobytes() == row.tobytes():
-            moment.secret = secret
-            return
-        for row, action, who in secret:
-            seats = name_all_seats(engine.game, row, names, who)
-            moment.news += describe_decision(
-                engine, row, action, after, seats, seat=seats.index(names[who])
-            )
+        decisions = (*before.pending, (int(before.seats[0]), int(before.actions[0])))
+        if table.is_pending(row, after):
+            moment.pending = decisions
+        else:
+            moment.news = table.describe_decisions(row, decisions, after)
 
     # -- deciding --------------------------------------------------------------------------------
 
@@ -541,55 +492,36 @@ class Session:
         engine, lane = self.engine, self.looked
         lanes = np.flatnonzero(~engine.ended)
         looks = lane is not None and not moment.ended[lane]
-        deciding: Player | None = self.players[int(moment.seats[lane or 0])]
+        seat = int(moment.seats[lane or 0])
+        deciding: Player | None = self.table.players[seat]
         if looks and deciding is None:
             deciding = self.adviser
-        for player in (*self.players, self.adviser):
-            if isinstance(player, Explains):
-                player.explains = lane is not None
+        let_explain((*self.table.players, self.adviser), lane is not None)
         decision = Decision(lane or 0)
         shown = not self.is_played or deciding is self.adviser
         if looks and self.weighs and shown and deciding is not None:
-            self._weigh(decision, deciding, int(moment.seats[decision.lane]))
+            decision = weigh(deciding, engine, decision.lane, self._find_value(seat))
         if self._is_persons(moment):
             if self.adviser is not None:
-                decision.advice = int(self.adviser.act(engine, lanes)[0])
+                decision.action = int(self.adviser.act(engine, lanes)[0])
         elif lanes.size:
-            places = moment.seats[lanes] if self.meets else None
-            moment.actions = ask(engine, self.players, lanes, places)
+            moment.actions = ask(engine, self.table.players, lanes, moment.seats[lanes])
+            decision.action = int(moment.actions[decision.lane])
         else:
             moment.actions = np.zeros(self.num_envs, np.int32)
-        if looks and isinstance(deciding, Explains):
-            decision.thought = deciding.thought(decision.lane)
+        decision.thought = get_thought(deciding, decision.lane) if looks else None
         moment.decision = decision if looks else None
         if decision.thought is not None:
             before, self._cut = self._cut, not decision.thought.finished
             if before and self._cut:
                 raise KeyboardInterrupt
 
-    def _weigh(self, decision: Decision, player: Player, seat: int) -> None:
-        """Note probabilities and value of a decision, where the player knows them."""
-        lanes = np.array([decision.lane])
-        if isinstance(player, Weighs):
-            decision.probabilities = player.probabilities(self.engine, lanes)[0]
-        value = self._find_value(seat)
-        if value is not None:
-            decision.value = float(value(lanes)[0])
-
-    def _find_value(self, seat: int) -> Callable[[Array], Array] | None:
-        """Find the value network of the agent in a seat, which takes lanes; None without one."""
+    def _find_value(self, seat: int) -> LaneValue | None:
+        """Find the value network of the agent in a seat; None without one."""
         policy = self.source.policies.get(seat)
         if policy is not None and seat not in self._values:
-            from training.players.network import find_sight
-            from training.players.value import find_value
-
-            try:
-                network, why = find_value(policy, self.source.names[seat])
-                sight = find_sight(policy, self.engine)
-            except FastEnvError as error:  # such as one that knows only a part of this game
-                network, why = None, str(error)
-            known = None if network is None else lambda lanes: network(sight(self.engine, lanes))
-            self._values[seat] = known, why
+            name = self.source.names[seat]
+            self._values[seat] = find_lane_value(policy, self.engine, name)
         value, self.no_value = self._values.get(seat, (None, ""))
         return value
 
@@ -620,8 +552,8 @@ class Session:
         """Find the seconds of a decision at speed 1, and those of each of its frames."""
         if self.source.delay is not None:
             return self.source.delay, 0.0
-        if self.view.frame_rate:
-            return 0.0, 1 / self.view.frame_rate
+        if self.table.view.frame_rate:
+            return 0.0, 1 / self.table.view.frame_rate
         steering = self.engine.game.steering(self.engine.get_states([0])[0])
         waits = steering is None or steering.idle is None
         return 1.0 if waits else steering.frame_time, 0.0

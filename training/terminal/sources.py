@@ -17,19 +17,20 @@ from fastenv.registry import short_id
 from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
-from training.players.names import Agent, load_who, make_player, name_in_line
+from training.players.names import Agent, find_base, load_who, make_player, name_in_line
 from training.players.network import in_own_env
 from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.players.table import find_table
 from training.players.trained import find_run, load_policy
+from training.playing.table import YOU, number_names
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 from training.run.seating import SEATING, without_seating
-from training.terminal.session import YOU, Source
+from training.terminal.session import Source
 
 
 def make_watched(args: argparse.Namespace) -> Source:
@@ -99,7 +100,7 @@ def _find_whole_game(policy: Policy, options: Mapping[str, Any]) -> tuple[str, d
 def _make_alone(
     who: Policy | Agent, env: str, options: Mapping[str, Any], player: MakePlayer
 ) -> Source:
-    base = who if isinstance(who, Policy) else who.base
+    base = find_base(who)
     policies = {0: base} if isinstance(base, Policy) else {}
     make = partial(_make_engine, env, options)
     return Source(env, options, make, [name_in_line(who)], [player], policies)
@@ -177,20 +178,29 @@ def _make_watched_table(
     """
     entrants = load_players(names, Path(args.runs))
     table = table_of(entrants, args.env, options)
-    count = table.seats.count
-    require(len(entrants) <= count, "--against", names[1:], f"1 to {count - 1} players")
+    source = _make_table(table, entrants, names[1:], args.sample)
     check_think(args.think, names, table.make(1).game)
-    seated = [entrants[k % len(entrants)] for k in range(count)]
-    return _make_table(table, seated, number_names([each.short for each in seated]), args.sample)
+    return source
 
 
 def _make_table(
-    table: Any, seated: Sequence[Any], names: Sequence[str], sample: bool | None
+    table: Any,
+    entrants: Sequence[Any],
+    against: Sequence[str],
+    sample: bool | None,
+    own: int | None = None,
 ) -> Source:
-    """Make the source of a table; a seat without an entrant is the person's."""
-    players = [
-        None if each is None else partial(make_player, each.who, sample=sample) for each in seated
-    ]
+    """Make the source of a table, all of whose seats but a person's own the entrants take."""
+    count = table.seats.count
+    require(len(against) < count, "--against", against, f"1 to {count - 1} players")
+    others = count if own is None else count - 1
+    seated: list[Any] = [entrants[k % len(entrants)] for k in range(others)]
+    names = number_names([each.short for each in seated])
+    if own is not None:
+        require(0 <= own < count, "--seat", own, f"from 0 to {count - 1}")
+        names.insert(own, YOU)
+        seated.insert(own, None)
+    players = [each and partial(make_player, each.who, sample=sample) for each in seated]
     policies = {
         k: each.who for k, each in enumerate(seated) if each and isinstance(each.who, Policy)
     }
@@ -212,26 +222,16 @@ def make_played(args: argparse.Namespace) -> Source:
         against = _find_default_players(env, whole)
         if not against:
             require(args.seat == 0, "--seat", args.seat, "left out without --against")
-            make = partial(_make_lane, env, options)
+            make = partial(make_engine, env, options=options)
             adviser = _find_adviser(args, [], make(1).game)
             return Source(env, whole, make, [YOU], [None], adviser=adviser, most=1)
     entrants = load_players(against, Path(args.runs))
     trained = any(not isinstance(each.who, str) for each in entrants)
     env = args.env if args.env or trained else DEFAULT_ENVS["play"]
     table = table_of(entrants, env, options)
-    count = table.seats.count
-    require(len(entrants) < count, "--against", against, f"1 to {count - 1} players")
-    require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
-    seated: list[Any] = [entrants[k % len(entrants)] for k in range(count - 1)]
-    names = number_names([each.short for each in seated])
-    names.insert(args.seat, YOU)
-    seated.insert(args.seat, None)
+    source = _make_table(table, entrants, against, args.sample, args.seat)
     adviser = _find_adviser(args, against, table.make(1).game)
-    return replace(_make_table(table, seated, names, args.sample), adviser=adviser, most=1)
-
-
-def _make_lane(env: str, options: Mapping[str, Any], num_envs: int) -> Any:
-    return make_engine(env, num_envs, options)
+    return replace(source, adviser=adviser, most=1)
 
 
 def _find_adviser(args: argparse.Namespace, against: Sequence[str], game: Any) -> MakePlayer | None:
@@ -269,14 +269,6 @@ def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:
     return [opponent] if isinstance(opponent, str) else list(opponent)
 
 
-def number_names(names: Sequence[str]) -> list[str]:
-    """Add numbers to names that occur more than once."""
-    return [
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
-        for k, name in enumerate(names)
-    ]
-
-
 # -- what was recorded -----------------------------------------------------------------------------
 
 
@@ -308,7 +300,7 @@ def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Sou
     return Source(
         short_id(head["env"]),
         head["options"],
-        lambda n: make_engine(head["env"], n, head["options"], backend=backend),
+        partial(make_engine, head["env"], options=head["options"], backend=backend),
         [name],
         [lambda engine: ReplayPlayer(actions)],
         most=1,

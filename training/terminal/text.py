@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fastenv.env import check_render_mode
-from training.players import reasons
+from training.playing.table import YOU
 from training.terminal import thinking
-from training.terminal.session import YOU, Session
+from training.terminal.session import Session
 
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
@@ -56,7 +56,7 @@ def watch(console: Console, session: Session, think: bool, delay: float | None) 
         session.step()
         step += 1
     if ended:
-        console.print(f"{describe_result(session)}, seed {session.seed}")
+        console.print(f"{describe_result(session)} Repeat it with --seed {session.seed}.")
 
 
 def describe_choice(session: Session, lane: int = 0) -> str:
@@ -71,11 +71,7 @@ def describe_choice(session: Session, lane: int = 0) -> str:
 def describe_result(session: Session, lane: int = 0) -> str:
     """Describe how the episode of a lane ended at the moment that is shown."""
     moment = session.moment
-    if not session.meets:
-        return f"return {moment.episode['return'][lane]:.2f}"
-    points = session.engine.game.outcomes(moment.rows[[lane]])[0]
-    named = zip(session.source.names, points, strict=True)
-    return "points: " + ", ".join(f"{name} {total:.6g}" for name, total in named)
+    return session.table.describe_result(moment.rows[lane], float(moment.episode["return"][lane]))
 
 
 def print_thought(
@@ -83,14 +79,14 @@ def print_thought(
 ) -> None:
     """Print the thought of the decision that comes next; how far it came if it was cut."""
     decision = session.moment.decision
-    thought = None if decision is None else decision.thought
-    if thought is None:
+    if decision is None or decision.thought is None:
         return
+    thought = decision.thought
     if shown:
         name_of = name_of or session.name_action
         console.print()
         console.print(thinking.table(thought, name_of, console.width))
-        console.print(Text(reasons.explain(thought, name_of)))
+        console.print(Text(decision.explain(name_of)))
     if not thought.finished:
         console.print(f"  {thinking.how_far(thought)}", style="yellow", markup=False)
 
@@ -136,7 +132,7 @@ def play(console: Console, session: Session) -> None:
         If the person leaves.
     """
     seats = ", ".join(f"{k} {name}" for k, name in enumerate(session.source.names))
-    news = [f"Seats: {seats}."] if session.meets else []
+    news = [f"Seats: {seats}."] if session.table.meets else []
     while True:
         while not session.over and not session.waits:
             print_thought(console, session, False)
@@ -170,9 +166,9 @@ def _ask(console: Console, session: Session) -> int:
     """Return the legal action that the person chooses."""
     legal = session.legal()
     decision = session.moment.decision
-    if decision is not None and decision.advice is not None:
+    if decision is not None and decision.action is not None:
         print_thought(console, session, True, lambda a: legal.get(a, str(a)))
-        console.print(f"  advice: {legal[decision.advice]}", style="cyan", markup=False)
+        console.print(f"  advice: {legal[decision.action]}", style="cyan", markup=False)
     while True:
         try:
             text = console.input("\nyour move (a number or a name; ? lists, q quits): ").strip()
@@ -194,14 +190,13 @@ def _ask(console: Console, session: Session) -> int:
 
 def print_result(console: Console, session: Session) -> None:
     """Print the result of a game that is over: at a table the points of all, the best first."""
-    if not session.meets:
-        console.print(f"The game is over: {describe_result(session)}.")
+    if not session.table.meets:
+        console.print(describe_result(session))
         return
-    points = session.engine.game.outcomes(session.moment.rows)[0].tolist()
     table = Table(title="The game is over", title_justify="left")
     table.add_column("player")
     table.add_column("points", justify="right")
-    for total, name in sorted(zip(points, session.source.names, strict=True), reverse=True):
+    for name, total in session.table.rank(session.moment.rows[0]):
         table.add_row(escape(name), f"{total:.6g}", style="bold" if name == YOU else None)
     console.print(table)
 

@@ -69,14 +69,14 @@ def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
 
 
 def make_weights(
-    probabilities: np.ndarray, chosen: int, name_of: Callable[[int], str], width: int
+    probabilities: np.ndarray, chosen: int | None, name_of: Callable[[int], str], width: int
 ) -> Table:
     """Make a table of a bar for each probable action, the most probable first.
 
     Parameters
     ----------
     probabilities : ndarray of float64, shape (A,)
-    chosen : int
+    chosen : int or None
     name_of : callable
     width : int
         Columns of the terminal.

@@ -25,7 +25,7 @@ def test_in_the_terminal(capsys, monkeypatch):
     assert main([AGENT, "--opponents", "rule_hard"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("skullking-ppo chooses") == 65  # ten bids and 55 cards
-    assert re.search(r"return -?\d+\.\d\d, seed 0", shown)
+    assert re.search(r"The game is over: return -?[\d.]+\. Repeat it with --seed 0\.", shown)
     assert "\x1b" not in shown
     assert max(map(len, shown.splitlines())) <= 80
 

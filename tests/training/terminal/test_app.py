@@ -354,7 +354,7 @@ def test_a_person_is_advised():
     words = [*FLAT, "rule_hard", "--think", "search:heuristic,worlds=2,decisions=all"]
 
     def then(app):
-        advice = app.session.decision.advice
+        advice = app.session.decision.action
         shown = text_of(app, "moves")
         assert f"{thinking.CHOSEN}{advice} " in shown
         assert [*app.session.legal()][app.chosen] == advice
@@ -378,7 +378,7 @@ def test_a_placement_is_marked_before_it_is_chosen():
 def test_a_finished_game_says_its_result():
     app = App(make_played("--env", "Prospector-v0"), auto=False)
     shown = press(app, "slash", *"cash", "enter", then=lambda app: text_of(app, "choice"))
-    assert shown.startswith("the end: return ")
+    assert shown.startswith("The game is over: return ")
     assert app.session.over
 
 

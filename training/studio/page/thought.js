@@ -45,7 +45,7 @@ export class Thought {
     }, h("summary", { "data-key": `thought-${key}` }, title), content);
     const drawer = this.play.module && this.play.module.insight;
     replace(this.body,
-      part("advice", message.who ? `${message.who} thinks` : "", message.advice && advice(message.advice)),
+      part("advice", message.who ? `${message.who.replaceAll(",", ", ")} thinks` : "", message.advice && advice(message.advice)),
       part("played", message.played ? `${message.played.seat} thought` : "", message.played && played(message.played)),
       part("insight", "The game's own", drawer && drawer(message.insight, h, s)),
       part("visits", "Visits", message.visits.length > 0 && h("div", { class: "visits" }, visitMaps(message.visits))),
