@@ -18,8 +18,9 @@ VENV := .venv/installed
 RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
+KERNELS := build/kernels
 
-.PHONY: train known-game studio test slow-test rllib rllib-test docs bench records gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
+.PHONY: train known-game studio test slow-test rllib rllib-test docs bench records gpu-check lint build kernels again debug-test sanitize-test clang-test plain-test versions clean
 
 # make train GAME=drmario; a game that there is not is refused before anything is built.
 train: known-game $(EXTENSION)
@@ -33,11 +34,11 @@ known-game:
 studio: $(EXTENSION)
 	$(PY) -m training studio
 
-test: $(EXTENSION)
+test: $(KERNELS)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 # Of the widest parametrisations a drawn share; all of them with ALL=1, the same again with SLOW_SEED=N.
-slow-test: $(EXTENSION)
+slow-test: $(KERNELS)
 	SLOW_SEED=$(if $(ALL),all,$${SLOW_SEED:-$$(date +%s)}) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
 
 # Ray pins another Gymnasium, so it lives in an environment of its own; the extensions are those built above.
@@ -73,6 +74,13 @@ lint: $(VENV)
 	$(PY) -m tools.pages
 
 build: $(EXTENSION)
+
+# The workers of the tests would each compile the same kernels: Numba's cache has them before.
+kernels: $(KERNELS)
+
+$(KERNELS): $(EXTENSION) $(wildcard fastenv/*.py fastenv/*/*.py tests/*.py)
+	$(PY) -m tests.kernels
+	touch $@
 
 # The package is installed without its extensions: they are built in place below, where a change is noticed.
 $(VENV): requirements-dev.txt pyproject.toml setup.py
