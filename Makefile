@@ -105,11 +105,12 @@ $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -na
 
 # Checked builds need a compiler. They live in a copy: the release build here stays as it is.
 # Only Python's own streams are captured: what C code reports before it dies must reach the terminal.
+# The copy has Numba's cache too, which asks for sources of the same content.
 # $(call parity_in_copy,NAME,BUILD SWITCH,ENVIRONMENT OF THE TESTS)
 define parity_in_copy
 	rm -rf build/$(1)
 	mkdir -p build/$(1)
-	tar -cf - --exclude='*.so' --exclude=__pycache__ fastenv training tests tools setup.py pyproject.toml \
+	tar -cf - --exclude='*.so' --exclude='*.pyc' fastenv training tests tools setup.py pyproject.toml \
 	    README.md LICENSE | tar -xf - -C build/$(1)
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
