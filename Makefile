@@ -18,8 +18,9 @@ VENV := .venv/installed
 RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
+KERNELS := build/kernels
 
-.PHONY: train known-game studio test slow-test rllib rllib-test docs bench records gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
+.PHONY: train known-game studio test slow-test rllib rllib-test docs bench records gpu-check lint build kernels again debug-test sanitize-test clang-test plain-test versions clean
 
 # make train GAME=drmario; a game that there is not is refused before anything is built.
 train: known-game $(EXTENSION)
@@ -33,11 +34,11 @@ known-game:
 studio: $(EXTENSION)
 	$(PY) -m training studio
 
-test: $(EXTENSION)
+test: $(KERNELS)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
 # Of the widest parametrisations a drawn share; all of them with ALL=1, the same again with SLOW_SEED=N.
-slow-test: $(EXTENSION)
+slow-test: $(KERNELS)
 	SLOW_SEED=$(if $(ALL),all,$${SLOW_SEED:-$$(date +%s)}) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
 
 # Ray pins another Gymnasium, so it lives in an environment of its own; the extensions are those built above.
@@ -74,6 +75,13 @@ lint: $(VENV)
 
 build: $(EXTENSION)
 
+# The workers of the tests would each compile the same kernels: Numba's cache has them before.
+kernels: $(KERNELS)
+
+$(KERNELS): $(EXTENSION) $(wildcard fastenv/*.py fastenv/*/*.py tests/*.py)
+	$(PY) -m tests.kernels
+	touch $@
+
 # The package is installed without its extensions: they are built in place below, where a change is noticed.
 $(VENV): requirements-dev.txt pyproject.toml setup.py
 	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
@@ -97,11 +105,12 @@ $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -na
 
 # Checked builds need a compiler. They live in a copy: the release build here stays as it is.
 # Only Python's own streams are captured: what C code reports before it dies must reach the terminal.
+# The copy has Numba's cache too, which asks for sources of the same content.
 # $(call parity_in_copy,NAME,BUILD SWITCH,ENVIRONMENT OF THE TESTS)
 define parity_in_copy
 	rm -rf build/$(1)
 	mkdir -p build/$(1)
-	tar -cf - --exclude='*.so' --exclude=__pycache__ fastenv training tests tools setup.py pyproject.toml \
+	tar -cf - --exclude='*.so' --exclude='*.pyc' fastenv training tests tools setup.py pyproject.toml \
 	    README.md LICENSE | tar -xf - -C build/$(1)
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \

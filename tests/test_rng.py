@@ -148,7 +148,7 @@ def test_the_core_seeds_and_draws_a_round_as_this_generator():
 
 @needs_core
 def test_the_core_draws_for_a_policy_as_this_generator():
-    n = 64
+    n = 12
     engine = fastenv.make_engine("SkullKingFlat-v0", n, backend="cython")
     engine.reset_many(seeds=3)
     streams = rng_streams(77, n)

@@ -1,6 +1,7 @@
 """Worlds and rollouts of the toy games: all backends, any order of a batch, and play by hand."""
 
 import dataclasses
+from functools import cache
 
 import numba as nb
 import numpy as np
@@ -11,6 +12,7 @@ from fastenv import notices
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.env import FastEnv
 from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError
+from fastenv.numba_cache import cached_cfunc
 from fastenv.rng import Rng
 from fastenv.vector import FastVectorEnv, sample_legal
 from fastenv.verify import available
@@ -21,7 +23,7 @@ from tests.race import ENGINES, OtherFunctions, engine_of, everything
 from tests.ring import RingGame
 from tests.slow import diagonal, every
 from tests.tables import walk
-from tests.toy import KEPT, SEEN, STATE, RaceGame, WalkGame
+from tests.toy import SEEN, STATE, RaceGame, WalkGame
 
 GAMES = {
     "walk": WalkGame,
@@ -367,21 +369,25 @@ def test_seats_that_a_game_names_itself():
         assert expected.decisions[i] == taken
 
 
-class OwnRollout(WalkGame):
-    """The walk with a rollout that writes down what it is given."""
+@cache
+def noting_rollout():
+    """Return a compiled rollout that writes down what it is given."""
 
+    @cached_cfunc(types.int32(*[types.voidptr] * 4, *[types.int32] * 4, types.voidptr))
+    def rollout(row, shared, knobs, players, action, until, number, limit, rng):
+        s, kind = nb.carray(row, (1,), STATE)[0], nb.carray(players, (1,), np.int32)[0]
+        s.position, s.goal, s.steps, s.limit, s.moved = action, until, number, limit, kind
+        s.rng[:] = nb.carray(rng, (4,), np.uint64)
+        return 9
+
+    return rollout
+
+
+class OwnRollout(WalkGame):
     pays_rollouts = False
 
     def core(self):
-        @nb.cfunc(types.int32(*[types.voidptr] * 4, *[types.int32] * 4, types.voidptr))
-        def rollout(row, shared, knobs, players, action, until, number, limit, rng):
-            s, kind = nb.carray(row, (1,), STATE)[0], nb.carray(players, (1,), np.int32)[0]
-            s.position, s.goal, s.steps, s.limit, s.moved = action, until, number, limit, kind
-            s.rng[:] = nb.carray(rng, (4,), np.uint64)
-            return 9
-
-        KEPT.append(rollout)
-        return dataclasses.replace(super().core(), rollout=rollout.address)
+        return dataclasses.replace(super().core(), rollout=noting_rollout().address)
 
 
 @needs_core

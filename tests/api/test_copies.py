@@ -280,8 +280,6 @@ WITH_ALL = (
     "DrMarioVersus-v0",
 )  # the other ids have a third of these, and all when there is time
 
-DEAR = (("DrMarioFrame-v0", "engine"), ("Prospector-v0", "engine"))  # seconds of plain Python
-
 
 def cases():
     """Yield id, name, kind of view and its options; those that take longer are marked."""
@@ -292,7 +290,6 @@ def cases():
         for number, (name, (kind, options)) in enumerate((views | MORE).items()):
             in_turn = name == "engine" or number % 3 == k % 3
             late = not (env_id in WITH_ALL or (name not in MORE and in_turn))
-            late = late or (env_id, name) in DEAR
             marks = [pytest.mark.slow] if late else []
             yield pytest.param(env_id, kind, options, id=f"{env_id}, {name}", marks=marks)
 

@@ -32,10 +32,10 @@ def played(pills, **options):
 def test_core_and_reference_find_the_same(bot, level):
     for pills in (0, 3, 9):
         engine = played(pills, level=level, speed="high")
-        for row in engine.get_states():
-            found = engine.game.considered(row, 0, bot, "cython")
-            wanted = engine.game.considered(row, 0, bot, "reference")
-            np.testing.assert_array_equal(found, wanted, err_msg=f"{bot}, {pills} pills")
+        row = engine.get_states()[0]
+        found = engine.game.considered(row, 0, bot, "cython")
+        wanted = engine.game.considered(row, 0, bot, "reference")
+        np.testing.assert_array_equal(found, wanted, err_msg=f"{bot}, {pills} pills")
 
 
 @pytest.mark.slow

@@ -214,7 +214,7 @@ def test_a_placement_that_could_not_be_chosen_stays():
 @pytest.mark.parametrize("seeds", [1, *late(3)])
 @pytest.mark.parametrize(("agents", "placement"), together(KINDS, 3))
 def test_backends_play_the_same_rollouts(agents, placement, seeds):
-    number = 2 if placement else 1
+    number = 2 if placement and seeds > 1 else 1  # plain Python takes a second a placement
     for game, rows in moments(agents, placement, seeds, intro_frames=1):
         rows = rows[:3]
         for who in quick_bots(game):

@@ -2,6 +2,7 @@
 
 import re
 import wave
+from functools import cache
 
 import numpy as np
 import pytest
@@ -599,8 +600,9 @@ def test_consoles_need_frames_of_fixed_length():
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def row_with_sound():
-    """Return a row in which all channels play, and its cartridge."""
+@cache
+def machine_with_sound():
+    """Return the row of a machine in which all channels play, and its cartridge."""
     cartridge = sounding(MELODY)
     machine = Machine(cartridge, fixed_frames=True, audio=True)
     for _ in range(2000):
@@ -609,6 +611,12 @@ def row_with_sound():
     assert row["high"][0, IO.NR52] == 0x8F
     validate_rows(row, cartridge)
     return row, cartridge
+
+
+def row_with_sound():
+    """Return a row in which all channels play, which may be written to, and its cartridge."""
+    row, cartridge = machine_with_sound()
+    return row.copy(), cartridge
 
 
 @walk(

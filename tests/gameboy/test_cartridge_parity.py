@@ -41,8 +41,8 @@ def console():
 
 
 @walk("name", KINDS)
-@walk("seeds", [range(1), *late(range(1, 15))])
-def test_random_banks_and_ram(console, name, seeds):
+@walk(("seeds", "frames"), [(range(1), 2), *late(pytest.param(range(15), 3))])
+def test_random_banks_and_ram(console, name, seeds, frames):
     seen = set()
     for seed in seeds:
         rng = random.Random(f"{name} {seed}")
@@ -50,7 +50,7 @@ def test_random_banks_and_ram(console, name, seeds):
         machine = machine_with_memory(cartridge, seed)
         machine.bus.wram[0x1000:0x1100] = bytes(0x100)
         twin = console(cartridge, pack(machine), skip_idle=seed % 2 == 0)
-        for _ in range(3):
+        for _ in range(frames):
             machine.run_frame(draw=False)
             twin.run_frame(draw=False)
             try:

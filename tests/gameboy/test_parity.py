@@ -12,6 +12,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
 from tests.gameboy.machines import assert_same, cartridges
 from tests.needs import needs_core
+from tests.slow import every
 from tests.tables import walk
 from tools.gameboy.generators.programs import byte_cartridge
 from tools.gameboy.machines import HANDLER, build, differences, machine_with_memory, reloaded
@@ -50,7 +51,7 @@ def run_random_program(console, cartridge, seed, frames):
 
 
 @given(cartridge=cartridges(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=3)
 
@@ -62,7 +63,7 @@ def test_many_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=6)
 
 
-@walk("seed", range(12))
+@walk("seed", every(2, range(12)))
 def test_random_bytes_as_a_program(console, seed):
     run_random_program(console, byte_cartridge(random.Random(seed)), seed, frames=3)
 
@@ -72,7 +73,7 @@ KEEP_RETURN = bytes.fromhex("f5 e5 f8 04 7e 12 1c e1 f1 d9")  # PUSH AF, HL; LD 
 COUNT_ENDS = bytes.fromhex("31 00 df 11 00 c0 3e 08 e0 41 3e 02 e0 ff fb")
 
 
-@walk("seed", range(8))
+@walk("seed", every(4, range(8)))
 def test_ends_of_mode_3_to_the_machine_cycle(console, seed):
     rng = random.Random(seed)
     program = COUNT_ENDS + bytes(0x3C00) + b"\xc3" + (0x150 + len(COUNT_ENDS)).to_bytes(2, "little")

@@ -70,7 +70,7 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
     path = tmp_path / "first.json"
     evaluation = {"games": 4, "opponents": ["random"], "film": True, "bootstrap": 50}
     values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1, 2]}}
-    values |= {"evaluation": {"during": "off", **evaluation}}
+    values |= {"evaluation": {"during": "off", **evaluation}, "total_steps": 128}
     path.write_text(json.dumps(values))
     assert train(tmp_path, "first", config=path, evaluation=True) == 0
     said = capsys.readouterr().out
@@ -89,7 +89,8 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
 def test_a_film_needs_no_evaluation(tmp_path, train, capsys):
     path = tmp_path / "first.json"
     evaluation = {"during": "off", "after_training": False, "film": True}
-    path.write_text(json.dumps({**TINY, "env": "SkullKingFlat-v0", "evaluation": evaluation}))
+    values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1]}}
+    path.write_text(json.dumps({**values, "total_steps": 128, "evaluation": evaluation}))
     assert train(tmp_path, "first", config=path, evaluation=True) == 0
     film = tmp_path / "first" / "film.gif"
     assert film.read_bytes()[:4] == b"GIF8"

@@ -65,18 +65,30 @@ def package_of(module):
     return parts[1] if len(parts) > 1 and parts[1] in RANKS else "commands"
 
 
+def parse(source):
+    """Return all nodes of a source, which are gone through several times."""
+    return tuple(ast.walk(ast.parse(source)))
+
+
 @cache
-def tree_of(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path):
+    return parse(path.read_text(encoding="utf-8"))
 
 
-def named_in_strings(tree, known):
+@pytest.fixture(scope="module", autouse=True)
+def nodes_are_forgotten():
+    """The garbage collector would look at half a million of them in all tests that follow."""
+    yield
+    nodes_of.cache_clear()
+
+
+def named_in_strings(nodes, known):
     """Yield the modules whose dotted names are strings, and the line.
 
     A docstring names no module, and what follows ``-m`` is the command line of another process.
     """
     others = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr):
             others.add(node.value)
         words = getattr(node, "elts", None) or getattr(node, "args", None)
@@ -84,17 +96,17 @@ def named_in_strings(tree, known):
         for flag, word in pairwise(words):
             if isinstance(flag, ast.Constant) and flag.value == "-m":
                 others.add(word)
-    for node in ast.walk(tree):
+    for node in nodes:
         text = node.value if isinstance(node, ast.Constant) and node not in others else None
         module = text.partition(":")[0] if isinstance(text, str) else ""
         if "." in module and module in known:
             yield module, node.lineno
 
 
-def imports_of(tree, known):
+def imports_of(nodes, known):
     """Yield the modules of a package that a module imports, wherever it does, and the line."""
     package = next(iter(known)).partition(".")[0]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == package:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
@@ -103,7 +115,7 @@ def imports_of(tree, known):
             for alias in node.names:
                 if alias.name.split(".")[0] == package:
                     yield alias.name, node.lineno
-    yield from named_in_strings(tree, known)
+    yield from named_in_strings(nodes, known)
 
 
 @cache
@@ -113,7 +125,7 @@ def edges(package="training"):
     return [
         (name, imported, line)
         for name, path in known.items()
-        for imported, line in imports_of(tree_of(path), known)
+        for imported, line in imports_of(nodes_of(path), known)
     ]
 
 
@@ -170,7 +182,7 @@ def test_the_registry_alone_imports_by_name():
     by_name = {
         name
         for name, path in paths_of().items()
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if {getattr(node, key, None) for key in ("id", "attr", "name")}
         & {"import_module", "__import__"}
     }
@@ -178,8 +190,7 @@ def test_the_registry_alone_imports_by_name():
 
 
 def texts_of(path):
-    nodes = ast.walk(tree_of(path))
-    return {each.value for each in nodes if isinstance(each, ast.Constant)} - {None}
+    return {each.value for each in nodes_of(path) if isinstance(each, ast.Constant)} - {None}
 
 
 def test_tables_of_composition_and_games_alone_name_objects():
@@ -193,9 +204,9 @@ def test_tables_of_composition_and_games_alone_name_objects():
         assert load_object(where) is not None
 
 
-def asked(tree):
+def asked(nodes):
     """Yield the names of capabilities that a module looks up."""
-    for node in ast.walk(tree):
+    for node in nodes:
         called = node.func if isinstance(node, ast.Call) else None
         owner = getattr(getattr(called, "value", None), "id", None)
         if owner == "games" and called.attr in ("find", "find_all"):
@@ -204,7 +215,7 @@ def asked(tree):
 
 def test_capabilities_of_games_are_looked_up_and_no_others():
     offered = {name for game in games.registered() for name in game.capabilities}
-    assert offered == {name for path in paths_of().values() for name in asked(tree_of(path))}
+    assert offered == {name for path in paths_of().values() for name in asked(nodes_of(path))}
     page = (HERE / "docs/reference/game_interface.md").read_text(encoding="utf-8")
     table = page.partition("| capability |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE) == sorted(offered)
@@ -245,12 +256,12 @@ def test_no_modules_of_training_import_each_other():
     ],
 )
 def test_imports_are_found(source, found):
-    assert [name for name, _ in imports_of(ast.parse(source), paths_of())] == found
+    assert [name for name, _ in imports_of(parse(source), paths_of())] == found
 
 
-def asks_which_trainer(tree):
+def asks_which_trainer(nodes):
     """Yield the lines that compare the name of a trainer with another."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             names = {getattr(side, "attr", getattr(side, "id", None)) for side in sides}
@@ -265,7 +276,7 @@ def test_no_module_asks_which_trainer_a_run_has():
         f"{name}:{line}"
         for name, path in paths_of().items()
         if name.startswith("training")
-        for line in asks_which_trainer(tree_of(path))
+        for line in asks_which_trainer(nodes_of(path))
     ]
     assert found == []
 
@@ -274,4 +285,4 @@ def test_no_module_asks_which_trainer_a_run_has():
     "source", ["config.trainer == 'dqn'", "trainer in ('a', 'b')", "x if trainer != 'sb3' else y"]
 )
 def test_questions_after_a_trainer_are_found(source):
-    assert list(asks_which_trainer(ast.parse(source))) == [1]
+    assert list(asks_which_trainer(parse(source))) == [1]

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import fastenv
+from tests.needs import FASTEST as AUTO
 from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
 from tests.tables import walk
@@ -16,7 +16,6 @@ from training.commands import profile as command
 from training.run import machine
 
 WORKER, PROSPECTOR = "SkullKingWorker-v0", "Prospector-v0"
-AUTO = fastenv.make(WORKER).backend
 TINY = ["--repeats", "1", "--seconds", "0.001", "--num-envs", "8"]
 TINY_TRAINING = ["--rollout-steps", "8", "--minibatches", "2", "--torch-threads", "1"]
 TINY_TRAINING += ["--set", "ppo.net_arch=[8]", "--set", "ppo.n_epochs=1"]
