@@ -192,7 +192,7 @@ def vectorised() -> str:
 
 def _median(row: Row) -> float:
     """Return the median speed of the repeats; their mean where a record has no more."""
-    return statistics.median(row.get("steps_per_cpu_s_all", [row["steps_per_cpu_s"]]))
+    return float(statistics.median(row.get("steps_per_cpu_s_all", [row["steps_per_cpu_s"]])))
 
 
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
