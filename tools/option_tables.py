@@ -18,6 +18,7 @@ from training.run.sections import (
     CheckpointConfig,
     DelayedAction,
     EvaluationConfig,
+    LiveMapConfig,
     SelfPlayConfig,
     ShapingConfig,
 )
@@ -31,6 +32,7 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
     ("checkpoints", CheckpointConfig, None),
     ("evaluation", EvaluationConfig, None),
     ("mask_schedule", DelayedAction, None),
+    ("live_map", LiveMapConfig, None),
     ("shaping", ShapingConfig, None),
     ("selfplay", SelfPlayConfig, None),
     ("ppo", PPOConfig, None),
