@@ -24,6 +24,7 @@ from training.run.sections import (
     CheckpointConfig,
     DelayedAction,
     EvaluationConfig,
+    LiveMapConfig,
     SelfPlayConfig,
     ShapingConfig,
 )
@@ -36,6 +37,7 @@ MODELS: tuple[tuple[str, type[Options]], ...] = (
     ("checkpoints", CheckpointConfig),
     ("evaluation", EvaluationConfig),
     ("mask_schedule", DelayedAction),
+    ("live_map", LiveMapConfig),
     ("shaping", ShapingConfig),
     ("selfplay", SelfPlayConfig),
     ("trackers: visits", VisitOptions),

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from training.run.command_line import add_runs, exit_status, new_parser
 
+FPS = 12.0  # of a film
 ABOUT = """\
 Write one HTML page that compares runs. Runs that differ only in their seed are also shown as a
 group. Folders of "evaluate seeds" are compared by level. The page is the studio's page of runs as
-one file: it contains everything that it shows and needs no network.
+one file: it contains everything that it shows and needs no network. With --film, a film of how the
+live map of one run grew takes its place.
 """
 
 
@@ -25,6 +27,8 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument(
         "--out", type=Path, default=Path("report.html"), help="page to write; default report.html"
     )
+    about = "film of the live map to write in its place, .gif or .mp4"
+    parse.add_argument("--film", type=Path, help=about)
     add_runs(parse)
     parse.add_argument("--title", help="title of the page; default: what is compared")
     return parse
@@ -42,6 +46,9 @@ def _report(args: argparse.Namespace) -> None:
     from training.run import files
     from training.studio import report
 
+    if args.film is not None:
+        _film(args)
+        return
     paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
     runs = name_runs([path for path in paths if not is_seeds(path)])
     seeds = read_seeds([path for path in paths if is_seeds(path)])
@@ -50,6 +57,20 @@ def _report(args: argparse.Namespace) -> None:
     files.write_text(args.out, text)
     more = f", {len(seeds)} over seeds" if seeds else ""
     print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}{more}")
+
+
+def _film(args: argparse.Namespace) -> None:
+    """Write a film of the live map of a run."""
+    from training.logs import film, live_map
+    from training.run import files
+    from training.run.options import require
+
+    require(len(args.run) == 1, "--film", str(args.film), "given with one run alone")
+    path = Path(args.run[0]) if Path(args.run[0]).is_dir() else args.runs / args.run[0]
+    film.check(args.film)
+    files.prepare("--film", args.film)
+    film.write(args.film, live_map.film(path), FPS)
+    print(f"{args.film}: {args.film.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

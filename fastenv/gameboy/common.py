@@ -31,6 +31,7 @@ from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, HOOK, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
+from fastenv.gameboy.ram_place import MapPlace, load_place
 from fastenv.gameboy.ram_program import (
     ENDS,
     LOST,
@@ -75,6 +76,8 @@ class Common:
         Of an overworld.
     program : Program or None
         Fields, rewards and ends of its file.
+    place : MapPlace or None
+        Where its file says that the player is.
     """
 
     config: GameBoyConfig
@@ -83,6 +86,7 @@ class Common:
     goal: GoalTemplate | None
     ram_map: RamMap | None
     program: Program | None = None
+    place: MapPlace | None = None
 
     @property
     def tau(self) -> float:
@@ -361,7 +365,9 @@ def load_common(config: GameBoyConfig) -> Common:
                     f"map has {ram_map.num_events} events."
                 )
     goal = goal_of(config, cartridge) if config.kind == "goal" else None
-    return Common(config, cartridge, starts, goal, ram_map, _program(config, cartridge))
+    made = Common(config, cartridge, starts, goal, ram_map, _program(config, cartridge))
+    given = None if config.ram_map is None else load_place(config.ram_map, made.info_dtype)
+    return replace(made, place=MapPlace() if given is None and ram_map is not None else given)
 
 
 def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastenv.errors import show_reason
@@ -18,14 +19,17 @@ from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import Windows
 from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
+from training.logs.live_map import FOLDER
 from training.logs.run_log import RunLog
 from training.nets.precision import set_up_torch
 from training.run import envs, games, registry, schedules, trainers
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, Stop, TrainingLoop, run_training
+from training.run.options import require
 from training.run.seating import check_opponents, has_agents
 from training.run.seeds import stream_seed
 from training.run.trainer import Trainer
@@ -117,8 +121,19 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
     if stages is not None:
         how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
         callbacks.append(Curriculum(config, stages, *how, best))
+    if config.live_map is not None:
+        callbacks.append(make_live_map(config, trainer.engines, run.path))
     evaluations = make_evaluations(run, trainer.policy)
     return callbacks if evaluations is None else [*callbacks, evaluations]
+
+
+def make_live_map(config: RunConfig, engines: Sequence[Engine], run: Path | None) -> Callback:
+    """Make the live map of a run in its folder; ConfigError if the game has none."""
+    make = games.find(config.env, "live_map")
+    given = None if config.live_map is None else config.live_map.to_dict()
+    require(make is not None, "live_map", given, "null: this game has no map")
+    made: Callback = make(engines, config.live_map, None if run is None else run / FOLDER)
+    return made
 
 
 def check_run(config: RunConfig, engine: Any) -> None:
@@ -150,6 +165,8 @@ def check_run(config: RunConfig, engine: Any) -> None:
         registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:
         Windows(engine, "", config.window_ticks)
+    if config.live_map is not None:
+        make_live_map(config, [engine], None)
     trainers.get_module(config.trainer).check(config, engine)
     get_judging(config.env).check_run(config)
     if config.best_times is not None:

@@ -33,6 +33,7 @@ from training.run.sections import (
     CheckpointConfig,
     DelayedAction,
     EvaluationConfig,
+    LiveMapConfig,
     SelfPlayConfig,
     ShapingConfig,
 )
@@ -160,6 +161,11 @@ class RunConfig(Options):
         False, "write an event ``episode_end`` into ``events.jsonl`` for each episode"
     )
     window_ticks: Whole = option(0, "ticks of a window of ``windows.jsonl``; 0 for none", ge=0)
+    live_map: LiveMapConfig | None = option(
+        None,
+        "write a map of where the lanes are and have been, where the RAM map of a Game Boy names "
+        "the place of a player; null for none",
+    )
     wandb: Truth = option(False, "draw curves on Weights & Biases too")
     selfplay: SelfPlayConfig | None = option(
         None, "opponents that are snapshots of the learner; null for none"

@@ -8,6 +8,7 @@
 ``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
 ``model.safetensors``             in their place: weights alone (``training export --hub``)
 ``evaluations.jsonl``             one record an evaluation during the training
+``map/``                          the live map (:mod:`training.logs.live_map`)
 ``certificates/``                 result of each test of the gate (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
 ``evaluation.json``               results of ``training evaluate``; ``episodes.jsonl`` has the rows
@@ -50,6 +51,7 @@ MAY_CHANGE = (
     "torch_threads",
     "checkpoints",
     "evaluation",
+    "live_map",
     "wandb",
     "rllib",
     "name",

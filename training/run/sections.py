@@ -136,6 +136,20 @@ class EvaluationConfig(Options):
                 require(each in known or is_agent(each), f"evaluation.{name}", each, allowed)
 
 
+class LiveMapConfig(Options):
+    """Options of the live map; see ``training/games/gameboy/live_map.py``."""
+
+    SECTION: ClassVar[str] = "live_map."
+
+    every: Number = option(
+        0.5,
+        "seconds from one writing of its files to the next; more where that takes more than a "
+        "two-hundredth of the time",
+        "a number above 0",
+        gt=0,
+    )
+
+
 class ShapingConfig(Options):
     """Options of reward shaping; see :mod:`training.callbacks.shaping`."""
 

@@ -16,7 +16,7 @@ from training.logs.sections import make_sections
 from training.logs.seeds_data import SeedsData
 from training.run import machine
 from training.studio import messages
-from training.studio.runs import CurveReader, with_card
+from training.studio.runs import CurveReader, MapReader, with_card
 
 PAGE = Path(__file__).parent / "page"
 
@@ -41,6 +41,7 @@ def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str 
     # Whole, not thinned for drawing.
     runs = [with_card(read_run(path, name)) for name, path in paths.items()]
     curves = CurveReader(paths).read_all()
+    curves["maps"] = (MapReader(paths).read() or {}).get("maps", {})
     curves["sections"] = make_sections(runs, seeds, compare_groups(runs))
     usual = "Runs: " if runs else "Players: "
     usual += ", ".join([*paths, *(each.name for each in seeds)])

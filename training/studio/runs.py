@@ -12,6 +12,7 @@ import numpy as np
 
 from fastenv.errors import FastEnvError
 from training.evaluation.over_seeds import compare_groups
+from training.logs.live_map import LiveMapReader
 from training.logs.run_data import (
     PARTS,
     RunData,
@@ -210,6 +211,25 @@ class CurveReader:
         if any(len(points) > MAX_POINTS for points in curves.values()):
             self._thinning[name] *= 2
             self._points[name] = {key: points[::2] for key, points in curves.items()}
+
+
+class MapReader:
+    """Reads the live maps of runs, and later what has changed since.
+
+    Parameters
+    ----------
+    paths : mapping of str to Path
+        Folders of runs by name.
+    """
+
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._readers = {name: LiveMapReader(path) for name, path in paths.items()}
+
+    def read(self) -> dict[str, Any] | None:
+        """Return the message with the maps that have changed; None where none has."""
+        read = {name: reader.read() for name, reader in self._readers.items()}
+        maps = {name: found for name, found in read.items() if found is not None}
+        return {"kind": "maps", "maps": maps} if maps else None
 
 
 def _list_measures(record: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:

@@ -333,11 +333,13 @@ async def _follow(message: messages.Curves, outbox: Outbox, places: Places) -> N
     from training.studio import runs
 
     try:
-        reader = runs.CurveReader({name: places.find(name) for name in message.names})
+        paths = {name: places.find(name) for name in message.names}
+        reader, maps = runs.CurveReader(paths), runs.MapReader(paths)
         while message.names:
-            curves = await asyncio.to_thread(reader.read)
-            if curves is not None:
-                outbox.put(curves)
+            for read in (reader.read, maps.read):
+                found = await asyncio.to_thread(read)
+                if found is not None:
+                    outbox.put(found)
             await asyncio.sleep(CURVES_S)
     except Refusal as error:
         _refuse(outbox, str(error))

@@ -249,7 +249,7 @@ def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_p
     command = [sys.executable, "-m", "training", "train", "--config", str(tiny_config)]
     command += ["--runs", str(studio.places.runs), "--name", "live", "--no-evaluation"]
     with subprocess.Popen([*command, "--set", "total_steps=40000"], stdout=-3, stderr=-3) as trains:
-        stop = time.monotonic() + 60
+        stop = time.monotonic() + SEEN / 1000
         while not (studio.places.runs / "live" / "metrics.jsonl").exists():
             assert time.monotonic() < stop
             time.sleep(0.1)
@@ -280,6 +280,74 @@ def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_p
     report.wait_for_selector("path.line", timeout=SEEN)
     assert findings(report) == []
     assert errors == []
+
+
+# A run of Parcel, a game of ours, with a live map.
+MAPPED = {
+    "env": "GameBoyPixels-v0",
+    "num_envs": 16,
+    "total_steps": 1_000_000,
+    "torch_threads": 1,
+    "env_options": {
+        **{"rom": "parcel", "ram_map": "parcel", "states": "power_up", "stack_k": 1},
+        "observe": ["map_id", "map_x", "map_y"],
+        "max_steps": 64,
+    },
+    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [16]},
+    "evaluation": {"during": "off"},
+    "live_map": {"every": 0.1},
+}
+# How many pixels of the map have another colour than what lies behind it.
+DRAWN = """(() => {
+  const map = document.querySelector('.live-map');
+  const { data } = map.getContext('2d').getImageData(0, 0, map.width, map.height);
+  return data.filter((value, k) => k % 4 === 3 && value > 0).length / (map.width * map.height);
+})()"""
+
+
+def test_a_live_map_follows_a_training(page, studio, tmp_path):
+    config = tmp_path / "mapped.json"
+    config.write_text(json.dumps(MAPPED), encoding="utf-8")
+    command = [sys.executable, "-m", "training", "train", "--config", str(config)]
+    command += ["--runs", str(studio.places.runs), "--name", "mapped", "--no-evaluation"]
+    with subprocess.Popen(command, stdout=-3, stderr=-3) as trains:
+        stop = time.monotonic() + SEEN / 1000
+        while not (studio.places.runs / "mapped" / "map" / "0.png").exists():
+            assert time.monotonic() < stop
+            time.sleep(0.1)
+        page.click("#tab-runs")
+        page.wait_for_selector('[data-key="run-mapped"]', timeout=SEEN)
+        page.check('[data-key="run-mapped"]')
+        page.wait_for_selector('.live-map[data-pictured="true"]', timeout=SEEN)
+        steps = int(page.get_attribute(".live-map", "data-steps"))
+        wait(page, f"Number(document.querySelector('.live-map').dataset.steps) > {steps}")
+        trains.terminate()
+    assert page.evaluate(DRAWN) > 0.95
+    said = page.get_attribute(".live-map", "aria-label")
+    assert re.match(r"Map 0 after [\d,]+ decisions: \d+ squares visited, .* lanes, as dots", said)
+    numbers = page.locator("[data-map=mapped] option").all_inner_texts()
+    visits = [int(re.search(r": ([\d,]+) visits", each)[1].replace(",", "")) for each in numbers]
+    assert visits == sorted(visits, reverse=True)
+    page.select_option("[data-map=mapped] select", index=len(numbers) - 1)
+    chosen = numbers[-1].split(":")[0]
+    assert page.get_attribute(".live-map", "aria-label").startswith(f"Map {chosen} ")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(CUT) == []
+    assert findings(page) == []
+    with page.expect_download() as saving:
+        page.click("#report")
+    report, errors = page.context.new_page(), []
+    listen(report, errors)
+    saved = tmp_path / "report.html"
+    saved.write_text(saving.value.path().read_text(encoding="utf-8"), encoding="utf-8")
+    report.goto(saved.as_uri())
+    report.wait_for_selector('.live-map[data-pictured="true"]', timeout=SEEN)
+    assert report.evaluate(DRAWN) > 0.95
+    assert findings(report) == []
+    assert errors == []
+    page.uncheck('[data-key="run-mapped"]')
+    page.wait_for_selector(".live-map", state="detached", timeout=SEEN)
 
 
 def findings(page):

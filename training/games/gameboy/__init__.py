@@ -8,6 +8,7 @@ from training.run.games import Column, Family, GameTraining, TableRules
 
 _VIEW = {"view": "training.games.gameboy.scene:GameBoyView"}
 _PLAYER = {"player": "training.games.gameboy.players:find_solver"}
+_MAP = {"live_map": "training.games.gameboy.live_map:LiveMap"}
 _REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
 _FAMILY = Family(
@@ -26,6 +27,7 @@ PIXELS = GameTraining(
     capabilities={
         **_VIEW,
         **_PLAYER,
+        **_MAP,
         "judging": "training.games.gameboy.evaluation:JUDGING",
         "observation": "training.games.gameboy.observation:parts_of_frames",
     },
@@ -54,6 +56,7 @@ OVERWORLD = replace(
     capabilities={
         **_VIEW,
         **_PLAYER,
+        **_MAP,
         "judging": "training.games.gameboy.evaluation:JUDGING_QUESTS",
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },

@@ -73,6 +73,7 @@ const handlers = {
   film: (message) => play.film(message),
   runs: (message) => runs.list(message),
   curves: (message) => runs.curves(message),
+  maps: (message) => runs.maps(message),
   refused(message) {
     form.wait(false);
     play.watching = false;

@@ -7,6 +7,7 @@ const FIRST = ["episode/return_mean", "rounds/hit_rate", "train/entropy", "train
 const EVALUATION = "evaluation/"; // before what was measured during a training
 const SHOWN = 6; // measures at first
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "1 2"];
+const WIDEST = 640; // pixels of a map that is made larger
 const WIDE = 420, HIGH = 200, LEFT = 52, BOTTOM = 24;
 
 function make(tag, attributes, ...children) {
@@ -134,6 +135,74 @@ function drawPart(part, about) {
 
 const section = ({ title, notes, parts }) => make("section", {}, make("h2", {}, title), notes.map((note) => make("p", { class: "dim" }, note)), parts.map((part) => drawPart(part, title)));
 
+// -- live maps --------------------------------------------------------------------------------------
+
+// Where the lanes of a run are and have been, map by map. The picture of a map is said when it is new.
+class LiveMap {
+  constructor(name) {
+    Object.assign(this, { name, images: new Map(), chosen: null, map: null });
+    this.choice = make("select", { "aria-label": `Map of ${name}`, onchange: (event) => { this.chosen = Number(event.target.value); this.draw(); } });
+    this.canvas = make("canvas", { class: "live-map", role: "img" });
+    this.said = make("figcaption", {});
+    this.note = make("p", { class: "dim" });
+    this.node = make("section", { "data-map": name }, make("h2", {}, `Map: ${name}`), this.note,
+      make("div", { class: "row" }, make("label", {}, "Map number ", this.choice)), make("figure", {}, this.said, this.canvas));
+  }
+
+  show(map) {
+    this.note.textContent = map.note || "";
+    if (map.note) return;
+    this.map = map;
+    for (const { number, picture } of map.maps) {
+      if (!picture) continue;
+      const image = new Image();
+      image.addEventListener("load", () => { this.images.set(number, image); this.draw(); });
+      image.src = picture;
+    }
+    const choices = map.maps.map(({ number, visits }) => make("option", { value: number }, `${number}: ${visits.toLocaleString("en")} visits`));
+    this.choice.replaceChildren(...choices);
+    this.draw();
+  }
+
+  draw() {
+    const { maps, square, steps } = this.map;
+    const map = maps.find((each) => each.number === this.chosen) || maps[0];
+    this.node.hidden = !map;
+    if (!map) return;
+    this.choice.value = String(map.number);
+    const cells = triples(map.cells), lanes = triples(map.lanes), image = this.images.get(map.number);
+    const [left, top, right, bottom] = [...cells, ...lanes].reduce(([a, b, c, d], [x, y]) => [Math.min(a, x), Math.min(b, y), Math.max(c, x + 1), Math.max(d, y + 1)],
+      map.box ? [map.box[0], map.box[1], map.box[0] + map.box[2], map.box[1] + map.box[3]] : [Infinity, Infinity, -Infinity, -Infinity]);
+    this.canvas.width = (right - left) * square;
+    this.canvas.height = (bottom - top) * square;
+    this.canvas.style.width = `${this.canvas.width * Math.max(1, Math.floor(WIDEST / this.canvas.width))}px`; // a room is small
+    const pen = this.canvas.getContext("2d"), most = cells.reduce((found, [, , visits]) => Math.max(found, visits), 1);
+    const at = (x, y) => [(x - left) * square, (y - top) * square];
+    if (image && map.box) pen.drawImage(image, ...at(map.box[0], map.box[1]));
+    for (const [x, y, visits] of cells) {
+      pen.fillStyle = `rgba(217, 115, 13, ${0.15 + 0.55 * Math.sqrt(visits / most)})`;
+      pen.fillRect(...at(x, y), square, square);
+    }
+    for (const [x, y, count] of lanes) {
+      const [across, down] = at(x + 0.5, y + 0.5);
+      pen.beginPath();
+      pen.arc(across, down, square * Math.min(0.5, 0.22 + 0.06 * Math.log2(count)), 0, 2 * Math.PI);
+      pen.fillStyle = "#1f5fae";
+      pen.strokeStyle = "#fff";
+      pen.fill();
+      pen.stroke();
+    }
+    const here = lanes.reduce((sum, [, , count]) => sum + count, 0);
+    this.said.textContent = `Map ${map.number} after ${steps.toLocaleString("en")} decisions: ${cells.length} squares visited, the often visited darker; ${here} lanes, as dots.`;
+    this.canvas.setAttribute("aria-label", this.said.textContent);
+    Object.assign(this.canvas.dataset, { steps, visits: map.visits, lanes: here, pictured: Boolean(image) });
+  }
+}
+
+function triples(numbers) {
+  return Array.from({ length: numbers.length / 3 }, (_, k) => numbers.slice(3 * k, 3 * k + 3));
+}
+
 // -- the whole --------------------------------------------------------------------------------------
 
 export class Report {
@@ -142,19 +211,35 @@ export class Report {
     this.legend = make("ul", { class: "legend" });
     this.controls = make("div", { class: "row" });
     this.charts = make("div", { class: "charts" });
+    this.maps = make("div", { class: "maps" });
     this.sections = make("div", { class: "sections" });
-    root.replaceChildren(this.legend, this.controls, this.charts, this.sections);
+    this.liveMaps = new Map();
+    root.replaceChildren(this.legend, this.controls, this.charts, this.maps, this.sections);
   }
 
   show(message) {
     this.message = message;
     const names = message.runs.map((run) => run.name);
     this.legend.replaceChildren(...names.map((name, run) => make("li", {}, keyLine(run), name)));
+    for (const [name, { node }] of this.liveMaps) {
+      if (!names.includes(name)) { node.remove(); this.liveMaps.delete(name); }
+    }
+    this.showMaps(message.maps || {});
     const known = measures(message.curves);
     if (JSON.stringify(known) !== this.known) this.choices(known);
     const said = JSON.stringify(message.sections);
     if (said !== this.said) this.say(said);
     this.draw();
+  }
+
+  showMaps(maps) {
+    for (const [name, map] of Object.entries(maps)) {
+      if (!this.liveMaps.has(name)) {
+        this.liveMaps.set(name, new LiveMap(name));
+        this.maps.append(this.liveMaps.get(name).node);
+      }
+      this.liveMaps.get(name).show(map);
+    }
   }
 
   // A table that is folded or unfolded, or was scrolled, stays so while a run goes on.

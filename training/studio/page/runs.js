@@ -43,6 +43,12 @@ export class Runs {
     }
   }
 
+  maps(message) {
+    if (this.chosen.size === 0) return;
+    if (this.report === null) this.report = new Report(this.charts);
+    this.report.showMaps(Object.fromEntries(Object.entries(message.maps).filter(([name]) => this.chosen.has(name))));
+  }
+
   curves(message) {
     if (this.chosen.size === 0) return;
     if (this.report === null) this.report = new Report(this.charts);
