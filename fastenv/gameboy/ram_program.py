@@ -98,10 +98,8 @@ _LARGEST = 1 << 20  # bytes of a file
 _PARTS = ("fields", "constants", "hooks", "sets", "numbers", "rewards", "ends", "writes")
 EXTENDS = "extends"
 _DEPTH = 8  # maps that extend one another
-_KNOWN = (
-    *("about", "rom_sha256", "roms", EXTENDS, "symbols", *_PARTS, "memory", "events", "size"),
-    "place",
-)
+_ABOUT = ("about", "rom_sha256", "roms", EXTENDS, "symbols", "place")
+_KNOWN = (*_ABOUT, *_PARTS, "memory", "events", "size")
 _MERGED = (*_PARTS, "memory")  # parts whose entries are added to those of a map that is extended
 _REMEMBERED, _PRODUCTS = -6, -7  # in place of the number of an element; see LOAD_DTYPE
 _EVENTS = ("address", "bits", "rewarded")

@@ -113,5 +113,6 @@ def test_states_without_first_completions_are_read():
     del state["first_steps"], state["steps"]
     again = QuestReward(Trace(7), STAGES)
     again.load_state_dict(state)
+    assert again.metrics() == {name: x for name, x in quests.metrics().items() if "/" not in name}
     again.observe(Trace(7, seed=2), None)
     assert not [d for d in again.take_news() if quests.metrics()[d["name"]] > 0]

@@ -224,6 +224,8 @@ class StateArchive(Tracker):
 
     def _keep_milestone(self, swarm: QuestReward) -> None:
         """Keep the state behind a quest that no lane had completed, for the next episodes."""
+        if self.furthest + 1 == len(swarm.quests):
+            return
         completed = swarm.completed
         completed[:, : self.furthest + 1] = False
         completed[ended_lanes(self._engine)] = False  # their rows are those of the next episodes

@@ -64,7 +64,8 @@ class QuestReward(Tracker):
     progress : ndarray of uint8, shape (n, quests)
         Stages done.
     first_steps : ndarray of int64, shape (quests,)
-        Decision, over all lanes, at which each quest was completed for the first time; -1 before.
+        Decision, over all lanes, at which each quest was completed for the first time; -1 before,
+        0 where an earlier version of the code did not note it.
     """
 
     OPTIONS = QuestOptions
@@ -126,7 +127,7 @@ class QuestReward(Tracker):
         """Return the completions of each quest, and the decision of the first (``first/quest``)."""
         counts = {quest: float(n) for quest, n in zip(self.quests, self.finished, strict=True)}
         firsts = zip(self.quests, self.first_steps, strict=True)
-        return counts | {f"first/{quest}": float(step) for quest, step in firsts if step >= 0}
+        return counts | {f"first/{quest}": float(step) for quest, step in firsts if step > 0}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """See :class:`Tracker`.

@@ -119,7 +119,7 @@ class History:
         if self.passed % self.every:
             return
         self.steps.append(now)
-        self.lanes.append(keys[:WATCHED])
+        self.lanes.append(keys[:WATCHED].copy())  # a view would hold those of all lanes
         if len(self.steps) > SNAPSHOTS:
             self.steps, self.lanes = self.steps[1::2], self.lanes[1::2]
             self.every *= 2
