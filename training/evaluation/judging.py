@@ -85,7 +85,7 @@ class JudgingRules:
         Of the episodes that bots alone play.
     options : tuple of str
         Options of ``training evaluate`` that only some games have a use for, and this one has,
-        beside those of :meth:`uses`; all of them with ``plan``.
+        beside those of :attr:`Judging.uses`; all of them with ``plan``.
     compared_against : tuple of str or None
         Opponent sets of a comparison over seeds unless others are named; None as in the curve.
     starts : callable or None
@@ -93,7 +93,7 @@ class JudgingRules:
         the environment for each; ``config`` is None of episodes that are no run's.
     plan : callable or None
         ``plan(config, options, purpose)`` returns the evaluations of a run's agent in the place of
-        :meth:`evaluations`, such as games on duplicate deals; there are no others then.
+        :meth:`Judging.evaluations`, such as games on duplicate deals; there are no others then.
     players : callable or None
         ``players(trained, options, purpose)`` returns who plays by name, the agent among them.
     refuse : callable or None
