@@ -27,6 +27,21 @@ def test_the_longest_wait_is_found(code, least, after):
     assert after is None or row["after_s"] == after
 
 
+def test_what_is_typed_follows_what_the_screen_says():
+    code = "time.sleep(0.5); p('bid?'); p('bid', input()); time.sleep(0.9); p('card?'); input()"
+    typed = (("bid?", b"4\n"), ("card?", b"7\n"))
+    row = longest_wait([sys.executable, "-S", "-c", SAID + code], dict(os.environ), typed)
+    assert row["longest_s"] >= 0.9
+    assert row["after_s"] > 0
+
+
+def test_a_question_that_never_comes_is_refused():
+    with pytest.raises(ConfigError, match=r"ended with 0: bid"):
+        longest_wait(
+            [sys.executable, "-S", "-c", SAID + "p('bid?')"], dict(os.environ), (("card?", b"7"),)
+        )
+
+
 def test_a_command_that_fails_is_refused_with_what_it_said():
     with pytest.raises(ConfigError, match=r"ended with 3: nothing"):
         longest_wait(
