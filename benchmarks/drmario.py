@@ -18,7 +18,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 import fastenv
-from fastenv.drmario import DrMarioGame, _reachability
+from fastenv.drmario import DrMarioGame
 from fastenv.drmario import tables as t
 from fastenv.drmario.successors import count_bottles
 from fastenv.engine import rng_streams
@@ -90,7 +90,7 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     row = _make_fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
     works = {name: replace(play.work, row=lambda: row)}
-    if level in QUERIES and backend != "reference":
+    if level in QUERIES and play.engine.backend == "fast":  # the planner is compiled
         query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
         query["what"] = "planner alone, decisions of random feasible placements"
         works[query["name"]] = replace(query_work(play), row=lambda: query)
@@ -111,7 +111,9 @@ def decisions_of(play: Playback) -> Iterator[Any]:
 
 
 def query_work(play: Playback) -> Work:
-    """Prepare the planner alone on all decisions of a play."""
+    """Prepare the compiled planner alone on all decisions of a play."""
+    from fastenv.drmario import _reachability
+
     boards, parities, gravities = [], [], []
     for states in decisions_of(play):
         player = states["players"][:, 0]

@@ -47,8 +47,7 @@ COMMANDS = {
     "--name sweep --runs RUNS --vary ppo.learning_rate=1e-4..1e-2,log",
     "exploit": "training exploit heuristic --env SkullKingFlat-v0 --ways search --games 40 "
     "--name exploit --runs RUNS",
-    "benchmark": "training benchmark --only bars --game prospector --short --repeats 1 "
-    "--out RUNS/bars.jsonl",
+    "benchmark": "training benchmark --game prospector --short --repeats 1 --out RUNS/rows.jsonl",
     "verify": "fastenv verify --env SkullKingFlat-v0 --seconds 10",
     "watch": "training watch heuristic --env SkullKingFlat-v0 --text --delay 0",
     "play": "training play --env SkullKingFlat-v0 --seed 1",
@@ -93,7 +92,9 @@ class Silence:
         }
 
 
-def _open_terminal(words: Sequence[str], env: dict[str, str]) -> tuple[subprocess.Popen, int]:
+def _open_terminal(
+    words: Sequence[str], env: dict[str, str]
+) -> tuple[subprocess.Popen[bytes], int]:
     """Start a command in a terminal of its own; return it and the other end."""
     own, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))

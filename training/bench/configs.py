@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Group
 
-from fastenv.errors import ConfigError
+from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import games, learning, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
 from training.bench.runner import SHORT_S, Options, Suite
@@ -103,7 +103,7 @@ def row(
                 break
         # Two environments in turns: there is no such thing as the one alone.
         alone = None if two_tiers else env_only(flags, repeats)
-    except ConfigError as error:
+    except (ConfigError, BackendUnavailableError) as error:
         return {**fields, "repeats": 0, "status": str(error), **dict.fromkeys(MEASURED)}
     described = runs[0]["ran"]
     medians = {key: _get_median([run[key] for run in runs]) for key in runs[0] if key != "ran"}

@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.console import Console, RenderableType
 
-from fastenv.errors import ConfigError
+from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import records, tables, targets, timing
 from training.bench.targets import Row
 from training.evaluation.judging import MILESTONES, get_judging
@@ -182,7 +182,7 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     """
     check(args)
     load_suite("configs").check(args)
-    suites = [load_suite(name) for name in chosen(args)]
+    suites = {name: load_suite(name) for name in chosen(args)}
     reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
     rows = [records.head() if head is None else head]
@@ -190,8 +190,13 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     for milestone in reached:
         console.print(get_judging(milestone["env"]).get_milestones().table(milestone))
     rows += reached
-    for suite in suites:
-        rows += suite.run(args, console)
+    for name, suite in suites.items():
+        try:
+            rows += suite.run(args, console)
+        except BackendUnavailableError as error:
+            if args.only is not None:
+                raise
+            console.print(f"{name}: not measured: {error}", soft_wrap=True)
     rows[0]["load_after"] = machine.load()
     rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
     console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")

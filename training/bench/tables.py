@@ -108,10 +108,11 @@ def config_table(rows: list[Row]) -> Table:
         title += f"; points: {first['games']} whole games"
     heads = "config, backend, steps/s, env/s, env %, net %, update %, CPU us, RSS MB, points"
     table = table_of(title, heads, left=2)
+    missing = [f"{r['config']}: {r['status']}" for r in rows if r["status"] != "measured"]
+    table.caption = "\n".join(missing) or None
     for r in rows:
         if r["status"] != "measured":
             table.add_row(r["config"], r["backend"], *["-"] * 8)
-            table.caption = f"{r['config']}: {r['status']}"
             continue
         shares = ("share_env", "share_forward", "share_update")
         alone, after = r["env_only_steps_per_s"], r["points_after"]

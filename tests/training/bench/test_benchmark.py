@@ -13,6 +13,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 import fastenv
 from benchmarks import flags, gpu, prospector, skullking, trainers, training, views
+from fastenv import backend as backends
 from fastenv.adapters.torch import TorchVecEnv
 from fastenv.drmario.planning import costs_of
 from fastenv.engine import BatchEngine
@@ -24,7 +25,7 @@ from tests.training.bench.described import HEAD, assert_described
 from tests.training.bench.steppers import run_in_threads
 from training import benchmark_v9
 from training.apps.skullking import pair_benchmark
-from training.bench import configs, games, records, tables, targets, timing
+from training.bench import configs, games, records, runner, tables, targets, timing
 from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.stock import Flags
@@ -131,6 +132,39 @@ def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch
     _, row = read(out)
     assert str(nowhere) in row["status"]
     assert all(row[name] is None for name in MEASURED)
+
+
+@pytest.fixture
+def no_core(monkeypatch):
+    """Let no core be there, as where no compiler is."""
+
+    def failure(module):
+        return "ModuleNotFoundError: never built" if module.endswith("._core") else None
+
+    monkeypatch.setattr(backends, "_import_failure", failure)
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_configuration_that_needs_a_core_says_so_in_the_table(tmp_path, capsys):
+    out = tmp_path / "rows.jsonl"
+    asked = ["--config", "cython", "fast", "--game", "prospector", *TINY]
+    assert benchmark_v9.main([*asked, "--out", str(out)]) == 0
+    rows = read(out)[1:]
+    assert [row["config"] for row in rows if row["kind"] == "config"] == ["cython", "fast"]
+    assert all("install a C compiler" in row["status"] for row in rows)
+    said = " ".join(capsys.readouterr().out.split())  # as wide as the terminal
+    assert "cython: backend 'cython' is not available" in said
+    assert "fast: backend 'fast' is not available" in said
+
+
+@pytest.mark.usefixtures("no_core")
+def test_a_suite_that_needs_a_core_is_left_out_unless_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "chosen", lambda args: ["bars"])
+    asked = ["--game", "prospector", "--short", "--out", str(tmp_path / "rows.jsonl")]
+    assert benchmark_v9.main(asked) == 0
+    assert "bars: not measured: backend 'fast' is not available" in capsys.readouterr().out
+    assert benchmark_v9.main([*asked, "--only", "bars"]) == 2
+    assert "error: backend 'fast' is not available" in capsys.readouterr().err
 
 
 def test_a_run_is_measured_like_a_configuration():
