@@ -145,8 +145,9 @@ class ExpertLoss(Auxiliary):
             self._episodes.prepare(engine, np.arange(engine.num_envs), (0, 0))
 
     def _begin_iteration(self) -> None:
-        done = self._iteration / self._rollouts
+        self._done = done = self._iteration / self._rollouts
         self.weight, self._lead = self._options.weight_at(done), self._options.lead_at(done)
+        self._share = self._options.share_at(done)
         self._kept: list[Kept] = []
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
@@ -157,7 +158,7 @@ class ExpertLoss(Auxiliary):
         if self.weight == 0.0:
             return logits
         rng = np.random.default_rng((self._seed, self._iteration, t))
-        lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
+        lanes = np.flatnonzero(rng.random(engine.num_envs) < self._share)
         if self._lead > 0.0:
             led = rng.random(engine.num_envs) < self._lead
             moves, logits = self._follow_teacher(engine, logits, led, t)
@@ -220,7 +221,7 @@ class ExpertLoss(Auxiliary):
         answers = None if self._ahead is None else self._ahead.result()
         self._ahead = None
         if question is not None:
-            self._teacher.prepare()
+            self._teacher.prepare(self._done)
             if self._options.delay:
                 self._ahead = _begin(self._answer, question)
             else:

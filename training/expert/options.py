@@ -41,6 +41,26 @@ class ExpertConfig(Options):
         gt=0,
         le=1,
     )
+    late_search: Text = option(
+        "",
+        "options of the search that takes the place of ``expert.search`` late in the run, such as "
+        "``worlds=8,rollouts=policy``: better answers for a network that is nearly done, and "
+        "dearer; empty keeps the first",
+    )
+    late_start: Number = option(
+        0.8,
+        "share of the run after which ``expert.late_search`` begins",
+        "above 0 and below 1",
+        gt=0,
+        lt=1,
+    )
+    late_share: Number = option(
+        0.25,
+        "share of the decisions that it is asked about, in place of ``expert.share``",
+        "above 0 and at most 1",
+        gt=0,
+        le=1,
+    )
     seeds: Text = option(
         "",
         "part of the seeds of the game that episodes are drawn from, such as ``tuning``; empty "
@@ -99,6 +119,14 @@ class ExpertConfig(Options):
         """Return the weight of the loss after a share of the run; 0 where nobody is asked."""
         return self.weight if self.until is None else self.weight * max(0.0, 1 - done / self.until)
 
+    def is_late(self, done: float) -> bool:
+        """Tell whether ``late_search`` answers after a share of the run."""
+        return bool(self.late_search) and done >= self.late_start
+
+    def share_at(self, done: float) -> float:
+        """Return the share of decisions to ask about after a share of the run."""
+        return self.late_share if self.is_late(done) else self.share
+
     def lead_at(self, done: float) -> float:
         """Return the share of decisions that the teacher plays after a share of the run."""
         return 0.0 if done >= self.lead else 1 - done / self.lead
@@ -129,7 +157,7 @@ class ExpertRun(PolicyRun):
         allowed = "'all' or 'none' with expert.teacher, who answers everything"
         require(own or expert.ppo != "rest", "expert.ppo", expert.ppo, allowed)
         allowed = "left out with expert.teacher, whose name says how it searches"
-        for name in ("search", "rest_search"):
+        for name in ("search", "rest_search", "late_search"):
             value = getattr(expert, name)
             require(own or not value, f"expert.{name}", value, allowed)
         alone = expert.ppo == "none"

@@ -58,8 +58,14 @@ class Asked:
 class Teacher(Protocol):
     """Labels decisions with the probabilities of its actions."""
 
-    def prepare(self) -> None:
-        """Take what it needs of the learner, which may change while it answers."""
+    def prepare(self, done: float) -> None:
+        """Take what it needs of the learner, which may change while it answers.
+
+        Parameters
+        ----------
+        done : float
+            Share of the run that is over.
+        """
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """Tell which decisions are its own, not those of PPO, bool (k,)."""
@@ -109,7 +115,7 @@ class PlayerTeacher:
         table.reset_many(seeds=0)
         return table
 
-    def prepare(self) -> None:
+    def prepare(self, done: float) -> None:
         """See :class:`Teacher`."""
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
@@ -190,10 +196,18 @@ class SearchTeacher:
             _, chosen = parse(f"search:the network{',' if search else ''}{search}")
             return Searcher(self._table, policy, chosen)
 
-        self._searcher = make(options.search)
+        self._searcher = self._early = make(options.search)
+        self._late = make(options.late_search) if options.late_search else self._early
+        first = self._early.options.decisions
+        require(
+            self._late.options.decisions == first,
+            "expert.late_search",
+            options.late_search,
+            f"of the same decisions as expert.search, {first}",
+        )
         self._rest = make(options.rest_search) if options.rest_search else None
         if self._rest is not None:
-            first, second = self._searcher.options.decisions, self._rest.options.decisions
+            second = self._rest.options.decisions
             allowed = f"of other decisions than {first}, which expert.search answers"
             require(
                 first not in ("all", second), "expert.rest_search", options.rest_search, allowed
@@ -204,8 +218,9 @@ class SearchTeacher:
         """Whether it has answers for every kind of decision."""
         return self._searcher.options.decisions == "all"
 
-    def prepare(self) -> None:
+    def prepare(self, done: float) -> None:
         """See :class:`Teacher`."""
+        self._searcher = self._late if self._options.is_late(done) else self._early
         if any(each.asks_policy for each in (self._searcher, self._rest) if each is not None):
             self._net.load_state_dict(self._learner.state_dict())
 

@@ -36,6 +36,8 @@ TINY = {
 
 BIDS = {"rest_search": "decisions=bids,worlds=2,rollouts=policy", "rest_share": 0.25}
 
+LATE = {"late_search": "worlds=2,rollouts=policy", "late_start": 0.1, "late_share": 0.25}
+
 
 def train(runs, name, *flags, **expert):
     values = {**TINY, "expert": expert} if expert else TINY
@@ -60,6 +62,7 @@ def saved(run, steps):
             {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
             {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1},
             {"search": "worlds=2", "share": 0.5, "ppo": "rest", **BIDS},
+            {"search": "worlds=2", "share": 0.5, "ppo": "rest", "delay": 1, **LATE},
             {"teacher": "search:heuristic,worlds=4", "share": 0.1},
         ],
     ),
@@ -69,6 +72,7 @@ def saved(run, steps):
         "search",
         "search beside",
         "two searches",
+        "another search late",
         "another that searches",
     ],
 )
@@ -146,6 +150,12 @@ def test_nobody_is_asked_when_the_weight_is_gone(tmp_path):
     assert train(tmp_path, "run", teacher="rule_hard", share=1.0, until=0.5) == 0
     samples = [line["train"]["expert_samples"] for line in metrics(tmp_path / "run")]
     assert [count > 0 for count in samples] == [True, True, False, False]
+
+
+def test_the_late_search_answers_late_alone():
+    options = ExpertConfig(**LATE, share=0.75)
+    assert [options.share_at(done) for done in (0.0, 0.09, 0.1, 1.0)] == [0.75, 0.75, 0.25, 0.25]
+    assert ExpertConfig(share=0.75).share_at(1.0) == 0.75
 
 
 def test_weights_fall():

@@ -101,6 +101,19 @@ def test_a_search_that_is_interrupted_is_no_answer(states, monkeypatch):
         teacher.answers(asked(rows, logits_of(net, obs), legal))
 
 
+def test_a_late_search_takes_the_place_of_the_first(states):
+    engine, rows, obs, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    late, other = "worlds=2,rollouts=policy", "worlds=4"
+    both = search_teacher(net, engine, search=other, late_search=late, late_start=0.5)
+    given = asked(rows, logits_of(net, obs), legal)
+    for done, search in ((0.0, other), (0.49, other), (0.5, late), (1.0, late), (0.1, other)):
+        both.prepare(done)
+        alone = search_teacher(net, engine, search=search)
+        assert (both.answers(given) == alone.answers(given)).all(), done
+        assert (both.covers(rows) == alone.covers(rows)).all()
+
+
 @walk("prior", [1.0, 0.5, 0.0])
 def test_search_answers_by_the_means_and_the_network(states, prior):
     engine, rows, obs, legal = states
@@ -176,7 +189,7 @@ def test_the_network_is_asked_as_it_is_when_the_teacher_prepares(states):
     with torch.no_grad():
         net.policy_head.weight.add_(torch.randn_like(net.policy_head.weight))
     assert (teacher.answers(given) == before).all()
-    teacher.prepare()
+    teacher.prepare(0.0)
     assert (teacher.answers(given) != before).any()
 
 
@@ -203,6 +216,7 @@ def test_answers_do_not_depend_on_the_threads(states):
         ({"search": "rollouts=nobody"}, "search.rollouts='nobody'"),
         ({"rest_search": "worlds=4"}, "of other decisions than cards"),
         ({"search": "decisions=all", "rest_search": "decisions=bids"}, "expert.rest_search="),
+        ({"late_search": "decisions=bids"}, "of the same decisions as expert.search, cards"),
     ],
 )
 def test_teachers_that_cannot_be_are_refused(states, expert, says):
@@ -226,6 +240,9 @@ def test_teachers_that_cannot_be_are_refused(states, expert, says):
         ({"expert": {"teacher": "x", "search": "worlds=4"}}, "left out with expert.teacher"),
         ({"expert": {"teacher": "x", "rest_search": "worlds=4"}}, "expert.rest_search='worlds=4'"),
         ({"expert": {"rest_share": 0}}, "expert.rest_share=0"),
+        ({"expert": {"late_share": 0}}, "expert.late_share=0"),
+        ({"expert": {"late_start": 1}}, "expert.late_start=1"),
+        ({"expert": {"teacher": "x", "late_search": "worlds=4"}}, "expert.late_search='worlds=4'"),
         ({"native": {"recurrent": "gru"}}, "'none' with trainer='expert'"),
         ({"native": {"hindsight": "value"}}, "'off' with trainer='expert'"),
     ],
