@@ -2,8 +2,9 @@
 
 ``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
 the other, and gathers what the runs have written. A run that has been evaluated already
-is not trained again. The default config is that of `make train`, whose record is
-``benchmarks/make-train-5-seeds.json``. What stands in ``--flags`` follows behind each command.
+is not trained again, and one that was stopped goes on. The default config is that of
+`make train`, whose record is ``benchmarks/make-train-5-seeds.json``. What stands in ``--flags``
+follows behind each command.
 """
 
 from __future__ import annotations
@@ -37,9 +38,18 @@ def command_of(config: str, seed: int | str, flags: str) -> str:
 
 
 def train(config: str, seed: int, runs: Path, flags: str = "") -> RunFolder:
-    """Train and evaluate with a seed, unless that was done; return the run."""
-    if not (runs / f"s{seed}" / "evaluation.json").exists():
+    """Train and evaluate with a seed, unless that was done; go on where it stopped.
+
+    Returns
+    -------
+    RunFolder
+        The run.
+    """
+    run = runs / f"s{seed}"
+    if not (run / "evaluation.json").exists():
         _, *words = shlex.split(command_of(config, seed, flags))
+        if (run / "config.json").exists():
+            words = ["-m", "training", "train", "--name", run.name, "--resume"]
         command = [sys.executable, *words, "--runs", str(runs)]
         if subprocess.run(command, check=False).returncode != 0:
             raise FastEnvError(f"{shlex.join(command)} failed")

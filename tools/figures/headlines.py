@@ -34,7 +34,7 @@ def first_figure() -> str:
         f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
         f"of the bots included: {over:.0f} times the plain Python. When Stable-Baselines3 trains "
         f"on it, the environment takes {part:.0f} % of the time. Dr. Mario steps "
-        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`."
+        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`, {_LANES} games at once."
     )
 
 
@@ -119,6 +119,10 @@ def comparisons() -> list[Beside]:
     ]
 
 
+def _load_before(loads: Sequence[float]) -> str:
+    return f"The load before each was {min(loads)} to {max(loads)}."
+
+
 def taken_at(taken: Sequence[Record]) -> str:
     """Return where and when records were taken: in one sentence, or in one for each."""
     every = {(r.head["git_rev"][:7], machine.describe(r.head["host"])) for r in taken}
@@ -126,15 +130,15 @@ def taken_at(taken: Sequence[Record]) -> str:
     if len(every) == 1:
         ((rev, processor),) = every
         loads = [record.head["load"] for record in taken]
-        about = f"all at {rev} on {processor}, at a load of {min(loads)} to {max(loads)}"
-        return f"Records: {', '.join(named)}, {about}."
+        about = f"all at {rev} on {processor}. {_load_before(loads)}"
+        return f"Records: {', '.join(named)}, {about}"
     processors = {processor for _, processor in every}
     if len(processors) == 1:
         loads = [record.head["load"] for record in taken]
         at = [f"{n} at {r.head['git_rev'][:7]}" for n, r in zip(named, taken, strict=True)]
         return (
-            f"All records are of one machine, {processors.pop()}, at a load of {min(loads)} to "
-            f"{max(loads)}. They are {', '.join(at)}."
+            f"All records are of one machine, {processors.pop()}. {_load_before(loads)} They are "
+            f"{', '.join(at)}."
         )
     said = "; ".join(
         f"{name} at {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, load "
@@ -276,13 +280,13 @@ def _first_agent() -> str:
             percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
             for name in ("rule_hard", "heuristic")
         ]
-        said.append(f"{who} wins {wins[0]} and {wins[1]} after {core} of a core")
+        said.append(f"{who} ({len(runs)} trainings, {core} of a core) wins {wins[0]} and {wins[1]}")
         names.append(f"`benchmarks/{record.path.name}`")
     games = next(iter(record.head["runs"].values()))["win_rate"]
     bot = [percent(games[name]["heuristic"]) for name in ("rule_hard", "heuristic")]
     return (
-        f"A first agent of Skull King, over trainings, against three `rule_hard` and three "
-        f"`heuristic`: {'; '.join(said)}. `heuristic`, the best scripted player, wins {bot[0]} and "
+        f"A first agent of Skull King meets three `rule_hard` at one table and three `heuristic` "
+        f"at another: {'; '.join(said)}. `heuristic`, the best scripted player, wins {bot[0]} and "
         f"{bot[1]} ({' and '.join(names)})."
     )
 

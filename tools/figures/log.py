@@ -16,16 +16,18 @@ def measured_speeds() -> str:
     text = (records.RECORDS / "history.jsonl").read_text(encoding="utf-8")
     rows: Counter[tuple[str, ...]] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
+    taken: dict[tuple[str, ...], str] = {}
     for line in map(json.loads, text.splitlines()):
         key = (line["created"][:10], line["git_rev"][:7], line["record"], machine.describe(line))
         rows[key] += 1
         busy[key] += line["noisy"]
+        taken[key] = max(taken.get(key, ""), line["created"])
     made = [
         [day, commit, f"`{record}`", processor, f"{rows[key]}", f"{busy[key] or ''}"]
-        for key in sorted(rows, reverse=True)
+        for key in sorted(rows, key=lambda key: (taken[key], key), reverse=True)
         for day, commit, record, processor in [key]
     ]
-    heads = ("measured", "commit", "record", "processor", "rows", "on a busy machine")
+    heads = ("measured", "commit", "record", "processor", "rows", "of them on a busy machine")
     return table(heads, made)
 
 
