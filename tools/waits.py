@@ -31,7 +31,7 @@ from tools.command import new_parser, refusing
 from training.run import files, machine
 
 ASKED_S = 2.0
-LIMIT_S = 600.0
+LIMIT_S = 900.0
 BACKEND = "import fastenv; print(fastenv.make_engine('Prospector-v0', 1).backend)"
 FAST = "fast"
 # What a newcomer types, short; RUNS is a folder of its own, which the first one fills. A training
@@ -45,7 +45,7 @@ COMMANDS = {
     "--name two --runs RUNS --games 40 --variant a --variant b --with ppo.gamma=0.9",
     "sweep": "training sweep --env SkullKingWorker-v0 --trials 2 --total-steps 16384 --games 40 "
     "--name sweep --runs RUNS --vary ppo.learning_rate=1e-4..1e-2,log",
-    "exploit": "training exploit heuristic --env SkullKingFlat-v0 --ways search --games 40 "
+    "exploit": "training exploit heuristic --env SkullKingFlat-v0 --ways search --games 8 "
     "--name exploit --runs RUNS",
     "benchmark": "training benchmark --game prospector --short --repeats 1 --out RUNS/rows.jsonl",
     "verify": "fastenv verify --env SkullKingFlat-v0 --seconds 10",
