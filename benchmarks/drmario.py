@@ -90,7 +90,7 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     row = _make_fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
     works = {name: replace(play.work, row=lambda: row)}
-    if level in QUERIES and play.engine.backend == "fast":  # the planner is compiled
+    if level in QUERIES and backend == "fast":  # the planner is compiled
         query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
         query["what"] = "planner alone, decisions of random feasible placements"
         works[query["name"]] = replace(query_work(play), row=lambda: query)

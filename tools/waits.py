@@ -33,10 +33,9 @@ from training.run import files, machine
 ASKED_S = 2.0
 LIMIT_S = 900.0
 BACKEND = "import fastenv; print(fastenv.make_engine('Prospector-v0', 1).backend)"
-FAST = "fast"
 # What a newcomer types, short; RUNS is a folder of its own, which the first one fills. A training
 # of STEPS decisions ends in a minute where games step in Python, too.
-STEPS = {FAST: 65_536, "": 8_192}
+STEPS, STEPS_WITHOUT_CORE = 65_536, 8_192
 COMMANDS = {
     "train": "training train --env SkullKingFlat-v0 --total-steps STEPS --name first --runs RUNS "
     "--set evaluation.games=40",
@@ -60,7 +59,7 @@ STUDIO = "studio"
 # Skull King with its default opponents; the page is finished when it asks for a bid.
 BEGIN = "#begin"
 BEGUN = "Boolean(studio.play.last && studio.play.last[0].yours)"
-SHOWN = "document.body.innerText + document.querySelectorAll('progress').length"
+SHOWN = "document.body.innerText"
 
 
 class Silence:
@@ -244,13 +243,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     shown = shlex.join(["python", "-m", "tools.waits", *(sys.argv[1:] if argv is None else argv)])
     made = subprocess.run([args.python, "-c", BACKEND], check=True, capture_output=True, text=True)
     backend = made.stdout.strip()
+    steps = STEPS if backend == "fast" else STEPS_WITHOUT_CORE
     record = machine.taken_on() | {"command": shown, "backend": backend, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         runs, cache = (Path(folder) / name for name in ("runs", "cache"))
         env = os.environ | {"NUMBA_CACHE_DIR": str(cache), "TERM": "xterm"}
         for name in args.only or COMMANDS:
             shutil.rmtree(cache, ignore_errors=True)
-            line = COMMANDS[name].replace("STEPS", str(STEPS.get(backend, STEPS[""])))
+            line = COMMANDS[name].replace("STEPS", str(steps))
             words = [args.python, "-m", *shlex.split(line.replace("RUNS", str(runs)))]
             if name == STUDIO:
                 row = longest_wait_in_studio(words, env)

@@ -280,13 +280,14 @@ def _first_agent() -> str:
             percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
             for name in ("rule_hard", "heuristic")
         ]
-        said.append(f"{who} ({len(runs)} trainings, {core} of a core) wins {wins[0]} and {wins[1]}")
+        about = f"{len(runs)} trainings, in the median {core} of a core"
+        said.append(f"{who} wins {wins[0]} and {wins[1]} ({about}).")
         names.append(f"`benchmarks/{record.path.name}`")
     games = next(iter(record.head["runs"].values()))["win_rate"]
     bot = [percent(games[name]["heuristic"]) for name in ("rule_hard", "heuristic")]
     return (
         f"A first agent of Skull King meets three `rule_hard` at one table and three `heuristic` "
-        f"at another: {'; '.join(said)}. `heuristic`, the best scripted player, wins {bot[0]} and "
+        f"at another. {' '.join(said)} `heuristic`, the best scripted player, wins {bot[0]} and "
         f"{bot[1]} ({' and '.join(names)})."
     )
 

@@ -44,8 +44,8 @@ class ExpertConfig(Options):
     late_search: Text = option(
         "",
         "options of the search that takes the place of ``expert.search`` late in the run, such as "
-        "``worlds=8,rollouts=policy``: better answers for a network that is nearly done, and "
-        "dearer; empty keeps the first",
+        "``worlds=8,rollouts=policy``, in whose rollouts the network plays all seats; empty keeps "
+        "the first",
     )
     late_start: Number = option(
         0.8,
