@@ -281,7 +281,7 @@ def _first_agent() -> str:
             for name in ("rule_hard", "heuristic")
         ]
         about = f"{len(runs)} trainings, in the median {core} of a core"
-        said.append(f"{who} wins {wins[0]} and {wins[1]} ({about}).")
+        said.append(f"{who[0].upper()}{who[1:]} wins {wins[0]} and {wins[1]} ({about}).")
         names.append(f"`benchmarks/{record.path.name}`")
     games = next(iter(record.head["runs"].values()))["win_rate"]
     bot = [percent(games[name]["heuristic"]) for name in ("rule_hard", "heuristic")]
