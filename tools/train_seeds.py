@@ -2,7 +2,8 @@
 
 ``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
 the other, and gathers what the runs have written. A run that has been evaluated already
-is not trained again, and one that was stopped goes on. The default config is that of
+is not trained again, and one that was stopped goes on. A seed whose row stands in FILE is kept,
+so that a record can grow; FILE is written after every seed. The default config is that of
 `make train`, whose record is ``benchmarks/make-train-5-seeds.json``. What stands in ``--flags``
 follows behind each command.
 """
@@ -85,24 +86,42 @@ def _results(evaluation: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def record(config: str, runs: dict[int, RunFolder], flags: str = "") -> dict[str, Any]:
+def record(
+    config: str, runs: dict[int, RunFolder], flags: str = "", kept: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the record of the runs of a config by seed.
+
+    Parameters
+    ----------
+    config : str
+    runs : dict of int to RunFolder
+        At least one.
+    flags : str
+        Further flags of each training.
+    kept : dict, optional
+        The record so far; its rows of other seeds are kept.
 
     Raises
     ------
     FastEnvError
-        If they were not all trained and evaluated at the same commit.
+        If they were not all trained and evaluated at the same commit by the same command.
     """
     parts = ("config.json", "evaluation.json")
     heads = [files.read_json(run.path / part) for run in runs.values() for part in parts]
     revisions = {(head["git_rev"], head["dirty"]) for head in heads}
+    rows = {str(seed): row(run) for seed, run in runs.items()}
+    commands = [command_of(config, "SEED", flags)]
+    if kept is not None:
+        require_same_command(kept, commands)
+        revisions.add((kept["git_rev"], kept["dirty"]))
+        rows = kept["runs"] | rows
     if len(revisions) > 1:
         raise FastEnvError(f"the runs are of several commits: {sorted(map(str, revisions))}")
     ((git_rev, dirty),) = revisions
     last = heads[-1]
     return {
         "created": machine.now(),
-        "commands": [command_of(config, "SEED", flags)],
+        "commands": commands,
         "git_rev": git_rev,
         "dirty": dirty,
         "host": last["host"],
@@ -110,8 +129,14 @@ def record(config: str, runs: dict[int, RunFolder], flags: str = "") -> dict[str
         **_protocol(last),
         "wall_s": "of the training; evaluation_s of the games behind it",
         "cpu_s": "of the training, over its iterations",
-        "runs": {str(seed): row(run) for seed, run in runs.items()},
+        "runs": dict(sorted(rows.items(), key=lambda each: int(each[0]))),
     }
+
+
+def require_same_command(kept: dict[str, Any], commands: list[str]) -> None:
+    """Refuse to add seeds to the record of another command."""
+    if kept["commands"] != commands:
+        raise FastEnvError(f"--out is of {kept['commands'][0]!r}, not of {commands[0]!r}")
 
 
 def _protocol(evaluation: dict[str, Any]) -> dict[str, Any]:
@@ -142,10 +167,16 @@ def main(argv: list[str] | None = None) -> int:
     args = parse.parse_args(argv)
     files.prepare("--out", args.out)
     folder = args.runs or Path("runs/seeds") / Path(args.config).stem
-    runs = {seed: train(args.config, seed, folder, args.flags) for seed in parse_seeds(args.seeds)}
-    found = record(args.config, runs, args.flags)
-    files.write_json(args.out, found)
-    for seed, of in found["runs"].items():
+    kept = files.read_json(args.out) if args.out.exists() else None
+    if kept is not None:
+        require_same_command(kept, [command_of(args.config, "SEED", args.flags)])
+    for seed in parse_seeds(args.seeds):
+        if kept is None or str(seed) not in kept["runs"]:
+            run = train(args.config, seed, folder, args.flags)
+            kept = record(args.config, {seed: run}, args.flags, kept)
+            files.write_json(args.out, kept)
+    assert kept is not None  # some seed is always asked for
+    for seed, of in kept["runs"].items():
         wins = ", ".join(
             f"{100 * players['trained'][0]:.1f} % of games against 3 x {opponents}"
             for opponents, players in of.get("win_rate", {}).items()
