@@ -26,4 +26,6 @@ def test_a_run_is_measured_at_every_checkpoint(tmp_path):
 
 def test_a_game_that_there_is_not_is_refused(tmp_path, capsys):
     assert mixed.main(["--games", "poker", "--out", str(tmp_path / "x.json")]) == 2
-    assert "--games='poker' is not possible: --games must be some of kuhn" in capsys.readouterr().err
+    assert (
+        "--games='poker' is not possible: --games must be some of kuhn" in capsys.readouterr().err
+    )
