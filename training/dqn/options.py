@@ -208,7 +208,7 @@ class DQNRun(RunConfig):
         """The section that has the hidden layers."""
         return self.dqn
 
-    def shortened(self, ranks: int = 1) -> Self:
+    def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose iteration is no longer than the run, as far as lanes divide."""
         full = Rollout(self.num_envs, self.iteration_steps, 1, lane_unit=ranks)
         fitted = full.fitted(self.total_steps)

@@ -171,7 +171,7 @@ class OnPolicyConfig(RunConfig):
         """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         return {"lane_unit": ranks, "batch_unit": ranks}
 
-    def shortened(self, ranks: int = 1) -> Self:
+    def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose rollout is no longer than the run, as far as lanes divide."""
         ppo = self.ppo
         full = Rollout(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))

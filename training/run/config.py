@@ -246,7 +246,7 @@ class RunConfig(Options):
         """Decisions of a run that is not ended early: those of whole iterations."""
         return -(-self.total_steps // self.rollout) * self.rollout
 
-    def shortened(self, ranks: int = 1) -> Self:
+    def shorten_rollout(self, ranks: int = 1) -> Self:
         """Shorten the iteration to the length of the run, as far as lanes divide.
 
         Parameters

@@ -324,7 +324,7 @@ def fit_speed(config: RunConfig, slower: RunConfig, say: Say) -> RunConfig:
 
 def fit_rollout(config: RunConfig, say: Say) -> RunConfig:
     """Shorten the rollout to the length of the run."""
-    shorter = config.shortened(machine.ranks())
+    shorter = config.shorten_rollout(machine.ranks())
     if shorter != config:
         say(
             f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
@@ -337,7 +337,7 @@ def keep_rollout(config: RunConfig, begun: RunConfig) -> RunConfig:
     """Keep the length of the rollouts of a run that is resumed."""
     if config.rollout == begun.rollout:
         return config
-    shorter = config.replace(total_steps=begun.total_steps).shortened(machine.ranks())
+    shorter = config.replace(total_steps=begun.total_steps).shorten_rollout(machine.ranks())
     return shorter.replace(total_steps=config.total_steps)
 
 

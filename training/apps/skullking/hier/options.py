@@ -148,7 +148,7 @@ class HierRun(ActorCriticRun):
         """Describe the Worker's network and rollout for the summary."""
         return policy_run(self, "worker").facts(device)
 
-    def shortened(self, ranks: int = 1) -> Self:
+    def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose rollouts, the Worker's first, are no longer than the run."""
         ppo, hier = self.ppo, self.hier
         own = hier.worker
