@@ -97,8 +97,15 @@ def test_the_quest_is_finished_as_its_config_says():
 @needs_core
 def test_an_evaluation_counts_a_finished_quest_as_reached():
     pytest.importorskip("torch")
+    import yaml
+
     from training.evaluation.results import columns_of
 
+    config = yaml.safe_load((ROOT / "training/configs/pokemon_red_parcel.yaml").read_text("utf-8"))
+    last = config["trackers"]["quests"]["stages"][-1]["when"]
+    for name in ("parcel", config["env_options"]["ram_map"]):
+        assert read_map(name)[0]["ends"] == {"terminated": "got_pokedex"}
+    assert last == {"got_pokedex": 1}
     engine = fastenv.make_engine(
         "GameBoyPixels-v0", 2, backend=FASTEST, rom="parcel", ram_map="parcel", states="power_up"
     )
