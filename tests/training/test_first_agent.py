@@ -10,6 +10,8 @@ import pytest
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.training.conftest import TINY
+from tools.figures import games
+from training.evaluation.judging import get_judging
 from training.logs import dashboard
 from training.logs.dashboard import Dashboard
 from training.run.config_files import load_file
@@ -86,10 +88,14 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
 
 
 @needs_core
-def test_a_film_needs_no_evaluation(tmp_path, train, capsys):
+@pytest.mark.parametrize(
+    ("env", "options"),
+    [("SkullKingFlat-v0", {"schedule": [1]}), ("Prospector-v0", {"time_max": 9})],
+)
+def test_a_film_needs_no_evaluation(tmp_path, train, capsys, env, options):
     path = tmp_path / "first.json"
     evaluation = {"during": "off", "after_training": False, "film": True}
-    values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1]}}
+    values = {**TINY, "env": env, "env_options": options}
     path.write_text(json.dumps({**values, "total_steps": 128, "evaluation": evaluation}))
     assert train(tmp_path, "first", config=path, evaluation=True) == 0
     film = tmp_path / "first" / "film.gif"
@@ -149,7 +155,16 @@ def test_make_train_has_a_configuration_for_every_game(game):
     said = subprocess.run([*MAKE, f"GAME={game}"], cwd=ROOT, capture_output=True, text=True)
     path = said.stdout.split("--config ")[1].split()[0]
     assert game in path
-    merge_layers(parser().parse_args(["--config", str(ROOT / path)]), {}, lambda _line: None)
+    words = ["--config", str(ROOT / path)]
+    config = merge_layers(parser().parse_args(words), {}, lambda _line: None)
+    assert config.evaluation.film
+    assert (config.env_threads, config.torch_threads) == (None, None), "chosen for the machine"
+
+
+def test_the_first_agent_of_dr_mario_is_compared_with_its_teacher():
+    teacher = load_file(CONFIGS / "drmario_first.yaml")["expert"]["teacher"]
+    assert get_judging("DrMarioPlacement-v0").bots[0] == teacher == "lookahead3"
+    assert teacher in games.FIRST_AGENTS["drmario"][-1]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make on this machine")

@@ -282,7 +282,7 @@ def free_memory() -> str:
 FIRST_AGENTS = {
     "drmario": (
         "first-drmario-*-seeds.json", "trained", "frames_to_clear", "frames to clear level 10",
-        whole, ("greedy", "lookahead2"),
+        whole, ("greedy", "lookahead2", "lookahead3"),
     ),
     "prospector": (
         "first-prospector-*-seeds.json", "trained, drawn", "net_profit", "net profit, drawn",
@@ -303,7 +303,9 @@ def first_agents() -> str:
         runs = list(record.head["runs"].values())
         played = [run["episodes"] for run in runs]
         core = [run["cpu_s"] for run in runs]
-        scripted = (f"`{who}` {shown(played[0][who][measure])}" for who in beside)
+        scripted = (
+            f"`{who}` {shown(played[0][who][measure])}" for who in beside if who in played[0]
+        )
         limits = (0.0, 1.0) if shown is percent else ()
         reached = shown(over_seeds([each[player][measure] for each in played], *limits))
         made.append(

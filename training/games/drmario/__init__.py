@@ -8,8 +8,9 @@ from fastenv.drmario.tables import Reason
 from training.run.games import Column, Family, GameTraining, TableRules
 
 # Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
-PLACING = ("lookahead2", "greedy", "first", "random")
-STEERING = PLACING[1:]  # which are asked in every frame
+PLACING = ("lookahead3", "lookahead2", "greedy", "first", "random")
+MATCHING = PLACING[1:]  # of which the first is whom a match is played against
+STEERING = PLACING[2:]  # which are asked in every frame
 
 _FAMILY = Family(
     "Dr. Mario",
@@ -84,6 +85,6 @@ VERSUS_FRAME = GameTraining(
 VERSUS = replace(
     VERSUS_FRAME,
     about="Match pill by pill: two bottles, and lines send garbage to the other.",
-    bots=PLACING,
+    bots=MATCHING,
     capabilities={**_SHOWN, **_SEARCHED},
 )
