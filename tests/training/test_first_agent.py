@@ -106,17 +106,28 @@ def test_a_film_needs_no_evaluation(tmp_path, train, capsys, env, options):
 
 
 @needs_core
-def test_an_environment_alone_trains_as_make_train_does(capsys):
-    config = merge_layers(parser().parse_args(["--env", "SkullKingFlat-v0"]), {})
-    recipe = load_file(CONFIGS / "skullking.yaml")
-    assert config.trainer == "expert"
-    assert config.expert.search == recipe["expert"]["search"]
-    assert config.total_steps == recipe["total_steps"]
-    assert "training/configs/skullking.yaml" in capsys.readouterr().err
-    other = merge_layers(
-        parser().parse_args(["--env", "SkullKingFlat-v0", "--trainer", "native"]), {}
-    )
-    assert other.total_steps == load_file(CONFIGS / "main.yaml")["total_steps"]
+@pytest.mark.parametrize(
+    ("env", "first", "by_ppo"),
+    [
+        ("SkullKingFlat-v0", "skullking", "main"),
+        ("DrMarioPlacement-v0", "drmario_first", "drmario"),
+        ("Prospector-v0", "prospector", "prospector"),
+        ("LanternWalk-v0", "lantern_walk_first", "lantern_walk"),
+    ],
+)
+def test_an_environment_alone_trains_as_make_train_does(capsys, env, first, by_ppo):
+    config = merge_layers(parser().parse_args(["--env", env]), {})
+    recipe = load_file(CONFIGS / f"{first}.yaml")
+    values = config.to_dict()
+    assert config.trainer == recipe["trainer"]
+    for name in ("total_steps", "num_envs", "env_options", "expert", "native", "trackers"):
+        asked = recipe.get(name, {})
+        found = values.get(name)
+        assert found is not None or not asked
+        assert (found if isinstance(asked, int) else {k: found[k] for k in asked}) == asked
+    assert f"training/configs/{first}.yaml" in capsys.readouterr().err
+    other = merge_layers(parser().parse_args(["--env", env, "--trainer", "native"]), {})
+    assert other.total_steps == load_file(CONFIGS / f"{by_ppo}.yaml")["total_steps"]
 
 
 def test_without_the_core_ppo_learns_alone(no_core, capsys):

@@ -62,7 +62,8 @@ PLACEMENT = replace(
         "obs_dtype": "uint8",
         "extras": ["pill", "aux", "costs"],
     },
-    files=dict.fromkeys(("native", "expert"), "drmario.yaml"),
+    files={"native": "drmario.yaml", "expert": "drmario_first.yaml"},
+    trainer="expert",  # `lookahead3` teaches it
     bots=PLACING,
     capabilities={
         **_ALONE,
