@@ -20,7 +20,8 @@ from fastenv.gameboy.state import OBSERVED_DTYPE, Form
 
 PIXELS, ACTIONS, VISITED = "pixels", "actions", "visited"
 NUMBERS, FLAGS = "numbers", "flags"
-MAX_ACTIONS_SHOWN, MAX_SIDE, MAX_SHOWN = 64, 64, 1 << 16
+MAX_ACTIONS_SHOWN, MAX_SIDE = 64, 64
+MAX_FIELDS_MIB = 0.25  # of the fields in an observation
 SCREEN = (9, 10)  # rows and columns of cells that the screen shows
 _ENTRY = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:\[(?P<first>\d{1,6})(?:x(?P<second>\d{1,6}))?\])?")
 
@@ -71,6 +72,11 @@ class Observed:
     def count(self, flag: bool) -> int:
         """Return how many numbers, or bits, are shown."""
         return sum(part.count for part in self.parts if part.flag == flag)
+
+    @property
+    def fields_bytes(self) -> int:
+        """Bytes of the fields in an observation: numbers, and bits."""
+        return 4 * self.count(False) + self.count(True)
 
     def record(self, config: GameBoyConfig) -> np.dtype[Any]:
         """Return the record of an observation."""
@@ -128,9 +134,13 @@ def read_observed(config: GameBoyConfig, program: Program | None) -> Observed | 
             parts.append(_part(entry, name, first, program))
         else:
             raise _refusal(entry, _known(program))
-    if sum(part.count for part in parts) > MAX_SHOWN:
-        raise ConfigError(f"observe: it shows more than {MAX_SHOWN:,} numbers.")
-    return Observed(pixels, tuple(parts), actions, visited)
+    observed = Observed(pixels, tuple(parts), actions, visited)
+    if observed.fields_bytes > MAX_FIELDS_MIB * 2**20:
+        raise ConfigError(
+            f"observe: its fields would take {observed.fields_bytes / 2**20:,.2f} MiB of an "
+            f"observation, at most {MAX_FIELDS_MIB:g} are allowed."
+        )
+    return observed
 
 
 def _within(entry: str, number: int, most: int) -> int:

@@ -87,6 +87,7 @@ MAPS = {
     "parcel": ("data", "maps", "parcel.json"),
     "pokemon_red": ("data", "maps", "pokemon_red.json"),
     "pokemon_red_hooks": ("data", "maps", "pokemon_red_hooks.json"),
+    "pokemon_red_parcel": ("data", "maps", "pokemon_red_parcel.json"),
     "pokemon_yellow": ("data", "maps", "pokemon_yellow.json"),
 }
 ENDS = ("terminated", "truncated")

@@ -9,6 +9,7 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, StateError
 from fastenv.gameboy import make_game
+from fastenv.gameboy.observed import MAX_FIELDS_MIB
 from fastenv.gameboy.state import MAX_ACTIONS
 from tests.gameboy.lanes import ENGINES
 from tests.gameboy.test_lanes import all_agree
@@ -222,6 +223,18 @@ def test_what_cannot_be_shown_is_refused_by_name(given, says, ram_map):
     with pytest.raises(ConfigError, match=says) as error:
         make_game(**{"ram_map": ram_map, **given})
     assert "\n" not in str(error.value)
+
+
+def test_fields_above_the_limit_are_refused_in_mib(tmp_path):
+    table = {"address": "$0000", "type": "u1", "count": 1 << 15}
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps({"fields": dict.fromkeys("abc", table)}), encoding="utf-8")
+    game = make_game(ram_map=path, observe=["a", "b"])
+    assert game.common.observed.fields_bytes == MAX_FIELDS_MIB * 2**20
+    with pytest.raises(
+        ConfigError, match=r"its fields would take 0\.38 MiB of .* at most 0\.25 are"
+    ):
+        make_game(ram_map=path, observe=["a", "b", "c"])
 
 
 def test_rows_from_outside_are_checked():

@@ -95,6 +95,33 @@ def test_the_quest_is_finished_as_its_config_says():
 
 
 @needs_core
+def test_an_evaluation_counts_a_finished_quest_as_reached():
+    pytest.importorskip("torch")
+    import yaml
+
+    from training.evaluation.results import columns_of
+
+    config = yaml.safe_load((ROOT / "training/configs/pokemon_red_parcel.yaml").read_text("utf-8"))
+    last = config["trackers"]["quests"]["stages"][-1]["when"]
+    for name in ("parcel", config["env_options"]["ram_map"]):
+        assert read_map(name)[0]["ends"] == {"terminated": "got_pokedex"}
+    assert last == {"got_pokedex": 1}
+    engine = fastenv.make_engine(
+        "GameBoyPixels-v0", 2, backend=FASTEST, rom="parcel", ram_map="parcel", states="power_up"
+    )
+    engine.reset_many(seeds=0)
+    actions = {name: k for k, name in enumerate(engine.game.config.action_names)}
+    reached = columns_of(engine)["reached"]
+    path = (TO_THE_SHOP + TO_THE_CLERK + READ_ON + BACK + HOME + TO_THE_LAB).replace(" ", "")
+    for letter in path:  # the other lane stands still
+        before = reached.of({"terminated": engine.terminated})
+        assert before.tolist() == [0, 0]
+        engine.step_many([actions[NAMES[letter]], actions["noop"]], autoreset=False)
+    assert engine.info["got_pokedex"].tolist() == [1, 0]
+    assert reached.of({"terminated": engine.terminated}).tolist() == [1, 0]
+
+
+@needs_core
 def test_an_overworld_takes_the_map():
     options = {"rom": "parcel", "ram_map": "parcel", "event_bonus": 0, "cell_bonus": 0}
     env = fastenv.make("GameBoyOverworld-v0", **options, backend=FASTEST)
@@ -281,8 +308,10 @@ class Memory:
         wram[at : at + field.size] = value.to_bytes(field.size, "big", signed=value < 0)
 
 
-def test_rewards_pay_for_what_they_say():
-    memory = Memory()
+def test_rewards_pay_for_what_they_say(tmp_path):
+    path = tmp_path / "any_rom.json"
+    path.write_text(json.dumps({"extends": "pokemon_red", "roms": None}), encoding="utf-8")
+    memory = Memory(ram_map=path)
     start = {"party_count": 1, "party_level__0": 5, "party_max_hp__0": 20, "party_hp__0": 20}
     assert memory.step(**start) == {"levels": 2.5}
     assert memory.step(party_level__3=50) == {}  # of no member of the party
@@ -312,6 +341,11 @@ def test_rewards_pay_for_what_they_say():
     assert memory.step(enemy_party_level__5=0) == {}
     assert memory.ended == 0
     memory.step(beat_champion=1)
+    assert memory.ended == 1
+    memory = Memory()  # Parcel ends with its quest
+    memory.step(got_pokedex=0)
+    assert memory.ended == 0
+    memory.step(got_pokedex=1)
     assert memory.ended == 1
 
 

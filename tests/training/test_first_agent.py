@@ -10,6 +10,8 @@ import pytest
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.training.conftest import TINY
+from tools.figures import games
+from training.evaluation.judging import get_judging
 from training.logs import dashboard
 from training.logs.dashboard import Dashboard
 from training.run.config_files import load_file
@@ -86,10 +88,14 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
 
 
 @needs_core
-def test_a_film_needs_no_evaluation(tmp_path, train, capsys):
+@pytest.mark.parametrize(
+    ("env", "options"),
+    [("SkullKingFlat-v0", {"schedule": [1]}), ("Prospector-v0", {"time_max": 9})],
+)
+def test_a_film_needs_no_evaluation(tmp_path, train, capsys, env, options):
     path = tmp_path / "first.json"
     evaluation = {"during": "off", "after_training": False, "film": True}
-    values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1]}}
+    values = {**TINY, "env": env, "env_options": options}
     path.write_text(json.dumps({**values, "total_steps": 128, "evaluation": evaluation}))
     assert train(tmp_path, "first", config=path, evaluation=True) == 0
     film = tmp_path / "first" / "film.gif"
@@ -100,17 +106,28 @@ def test_a_film_needs_no_evaluation(tmp_path, train, capsys):
 
 
 @needs_core
-def test_an_environment_alone_trains_as_make_train_does(capsys):
-    config = merge_layers(parser().parse_args(["--env", "SkullKingFlat-v0"]), {})
-    recipe = load_file(CONFIGS / "skullking.yaml")
-    assert config.trainer == "expert"
-    assert config.expert.search == recipe["expert"]["search"]
-    assert config.total_steps == recipe["total_steps"]
-    assert "training/configs/skullking.yaml" in capsys.readouterr().err
-    other = merge_layers(
-        parser().parse_args(["--env", "SkullKingFlat-v0", "--trainer", "native"]), {}
-    )
-    assert other.total_steps == load_file(CONFIGS / "main.yaml")["total_steps"]
+@pytest.mark.parametrize(
+    ("env", "first", "by_ppo"),
+    [
+        ("SkullKingFlat-v0", "skullking", "main"),
+        ("DrMarioPlacement-v0", "drmario_first", "drmario"),
+        ("Prospector-v0", "prospector", "prospector"),
+        ("LanternWalk-v0", "lantern_walk_first", "lantern_walk"),
+    ],
+)
+def test_an_environment_alone_trains_as_make_train_does(capsys, env, first, by_ppo):
+    config = merge_layers(parser().parse_args(["--env", env]), {})
+    recipe = load_file(CONFIGS / f"{first}.yaml")
+    values = config.to_dict()
+    assert config.trainer == recipe["trainer"]
+    for name in ("total_steps", "num_envs", "env_options", "expert", "native", "trackers"):
+        asked = recipe.get(name, {})
+        found = values.get(name)
+        assert found is not None or not asked
+        assert (found if isinstance(asked, int) else {k: found[k] for k in asked}) == asked
+    assert f"training/configs/{first}.yaml" in capsys.readouterr().err
+    other = merge_layers(parser().parse_args(["--env", env, "--trainer", "native"]), {})
+    assert other.total_steps == load_file(CONFIGS / f"{by_ppo}.yaml")["total_steps"]
 
 
 def test_without_the_core_ppo_learns_alone(no_core, capsys):
@@ -149,7 +166,16 @@ def test_make_train_has_a_configuration_for_every_game(game):
     said = subprocess.run([*MAKE, f"GAME={game}"], cwd=ROOT, capture_output=True, text=True)
     path = said.stdout.split("--config ")[1].split()[0]
     assert game in path
-    merge_layers(parser().parse_args(["--config", str(ROOT / path)]), {}, lambda _line: None)
+    words = ["--config", str(ROOT / path)]
+    config = merge_layers(parser().parse_args(words), {}, lambda _line: None)
+    assert config.evaluation.film
+    assert (config.env_threads, config.torch_threads) == (None, None), "chosen for the machine"
+
+
+def test_the_first_agent_of_dr_mario_is_compared_with_its_teacher():
+    teacher = load_file(CONFIGS / "drmario_first.yaml")["expert"]["teacher"]
+    assert get_judging("DrMarioPlacement-v0").bots[0] == teacher == "lookahead3"
+    assert teacher in games.FIRST_AGENTS["drmario"][-1]
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make on this machine")

@@ -99,6 +99,10 @@ class Callback:
         """Lanes whose episode began in a stored state, shape (n,); None if none ever does."""
         return None
 
+    def announce(self) -> list[str]:
+        """Return lines that are printed before the training begins."""
+        return []
+
     def start(self, loop: Progress) -> None:
         """Prepare for a training that begins or resumes."""
 

@@ -438,6 +438,13 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     if device.startswith("cuda"):
         log.say("training on CUDA is untested (docs/howto/many_machines.md)")
     log.say(config.sizes(engine.obs[0].nbytes, engine.num_actions))
+    shown = [array for each in trainer.engines for array in (each.obs, each.final_obs)]
+    log.say(
+        f"observations of {engine.obs[0].nbytes:,} bytes: "
+        f"{sum(array.nbytes for array in shown) / 2**20:,.1f} MiB in the lanes"
+    )
+    for line in (line for each in loop.callbacks for line in each.announce()):
+        log.say(line)
     log.say(config.describe_threads())
     if (longer := config.describe_length()) is not None:
         log.say(longer)

@@ -129,7 +129,7 @@ def options_of(*words):
 
 
 def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
-    options = options_of("--env", "DrMarioPlacement-v0")
+    options = options_of("--env", "DrMarioPlacement-v0", "--trainer", "native")
     file = RunConfig.from_mapping(load_file(CONFIGS / "drmario.yaml"))
     for name in ("ppo", "native", "num_envs", "env_options"):
         assert getattr(options, name) == getattr(file, name)
@@ -150,7 +150,8 @@ def test_levels_are_stages_of_a_curriculum(mode):
 @pytest.mark.slow
 def test_its_options_learn_to_stay_alive():
     """That comes first: bottles are cleared after some ten times as many decisions."""
-    config = options_of("--env", "DrMarioPlacement-v0", "--set", "deterministic=true")
+    words = ("--env", "DrMarioPlacement-v0", "--trainer", "native")
+    config = options_of(*words, "--set", "deterministic=true")
     ended = []
 
     def follow(engine, actions, obs, mask):

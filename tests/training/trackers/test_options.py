@@ -12,6 +12,7 @@ from training.callbacks.trackers import (
     StateArchive,
     StepReader,
     VisitCounter,
+    base,
     options,
 )
 from training.callbacks.trackers.base import read
@@ -269,8 +270,26 @@ def test_a_source_that_is_needed_cannot_be_null(engine):
     ],
 )
 def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
-    with pytest.raises(ConfigError, match=rf"{named}.*must be smaller.* GiB"):
+    with pytest.raises(ConfigError, match=rf"{named}.*must be smaller.* allowed are 8,192 MiB"):
         options.build(engine, given, seed=0)
+
+
+STAGES = [{"quest": "begun", "when": {"round": 0}}]
+
+
+def test_trackers_say_what_their_tables_take(engine, monkeypatch):
+    given = {"visits": {"cell": "round", "num_cells": 1 << 18}}
+    given |= {"seen": {"kind": "visits", "cell": "round"}, "quests": {"stages": STAGES}}
+    given |= {"archive": {"cell": "round", "max_cells": 2000, "swarm": "quests"}}
+    row = engine.spec.state_dtype.itemsize
+    counted, kept = (8 + 4 * engine.num_envs) / 4, (2000 * (row + 56) + row) / 2**20
+    (line,) = options.build(engine, given, seed=0).announce()
+    assert f"visits {counted:,.1f} MiB, seen 0.0 MiB, archive {kept:,.1f} MiB" in line
+    assert line.endswith("; seen grow with what is seen")
+    assert options.build(engine, {"quests": {"stages": STAGES}}, seed=0).announce() == []
+    monkeypatch.setattr(base, "MAX_TABLE_MIB", int(kept))
+    with pytest.raises(ConfigError, match=rf"archive: max_cells=.* {kept:,.0f} MiB; allowed are"):
+        options.build(engine, {"archive": given["archive"] | {"swarm": None}}, seed=0)
 
 
 LONG = "a" * 20_000

@@ -110,7 +110,10 @@ class StateArchive(Tracker):
         seed: int = 0,
     ) -> None:
         super().__init__(engine)
-        check_room("max_cells", max_cells, max_cells * (engine.spec.state_dtype.itemsize + 56))
+        row = engine.spec.state_dtype.itemsize
+        self.room = check_room("max_cells", max_cells, max_cells * (row + 56))
+        if swarm is not None:
+            self.room += row  # of the milestone
         self._cell = check_source(engine, cell)
         self._score = None if score is None else check_source(engine, score)
         self._counter, self._p, self._afresh = visits, p_archive, afresh

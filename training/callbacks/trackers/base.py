@@ -24,6 +24,7 @@ from training.run.engine import Engine
 from training.run.options import Options
 
 Array = npt.NDArray[Any]
+MAX_TABLE_MIB = 8192  # of a tracker
 
 
 class StepReader:
@@ -101,8 +102,8 @@ def check_source(engine: Engine, source: Source) -> Source:
     return source
 
 
-def check_room(option: str, value: int, size: int) -> None:
-    """Refuse a table that this machine cannot hold.
+def check_room(option: str, value: int, size: int) -> int:
+    """Refuse a table above :data:`MAX_TABLE_MIB`, or that this machine cannot hold.
 
     Parameters
     ----------
@@ -112,16 +113,24 @@ def check_room(option: str, value: int, size: int) -> None:
     size : int
         Bytes of the table.
 
+    Returns
+    -------
+    int
+        ``size``.
+
     Raises
     ------
     ConfigError
     """
     there = psutil.virtual_memory().total
-    if size >= there:  # a system may promise more than it has, and end the process later
+    # A system may promise more than it has, and end the process later.
+    if size > MAX_TABLE_MIB << 20 or size >= there:
         raise ConfigError(
-            f"{option}={show(value)}: must be smaller: it would take {size / 2**30:,.1f} GiB, and "
-            f"this machine has {there / 2**30:,.1f}"
+            f"{option}={show(value)}: must be smaller: it would take {size / 2**20:,.0f} MiB; "
+            f"allowed are {MAX_TABLE_MIB:,} MiB, and less than the {there / 2**20:,.0f} MiB of "
+            "this machine"
         )
+    return size
 
 
 def ended_lanes(engine: Engine) -> npt.NDArray[np.intp]:
@@ -145,6 +154,8 @@ class Tracker(ABC):
         What the tracker would add to the rewards of the step.
     placed : ndarray of bool, shape (n,), or None
         Lanes whose episode began in a state that the tracker put there; None if it puts none.
+    room : int
+        Bytes of its tables when they are full; of those that grow, at the beginning.
     """
 
     OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``; sources as they are written
@@ -152,6 +163,7 @@ class Tracker(ABC):
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
     placed: Array | None = None
+    room: int = 0
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -272,6 +284,16 @@ class Trackers(Callback):
         ]
         self._bonus_sums: dict[str, float] = {}
         self._decisions = 0
+
+    def announce(self) -> list[str]:
+        """Return what the tables of the trackers take."""
+        rooms = {name: tracker.room for name, tracker in self._named.items() if tracker.room}
+        if not rooms:
+            return []
+        grow = [name for name in rooms if self._named[name].growing and name != "archive"]
+        more = f"; {', '.join(grow)} grow with what is seen" if grow else ""
+        each = ", ".join(f"{name} {room / 2**20:,.1f} MiB" for name, room in rooms.items())
+        return [f"memory of the trackers: {each}{more}"]
 
     def begin_iteration(self, loop: Progress) -> None:
         """Reset the sums of the bonuses that :meth:`record` reports."""

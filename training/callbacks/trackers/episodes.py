@@ -56,7 +56,7 @@ class EpisodeStats(Tracker):
         size: int = 100,
     ) -> None:
         super().__init__(engine)
-        check_room("size", size, size * 24)
+        self.room = check_room("size", size, size * 24)
         self._success = None if success is None else check_source(engine, success)
         self._exclude = exclude
         self._no_success = np.zeros(engine.num_envs)

@@ -105,8 +105,8 @@ class VisitCounter(Tracker):
     ) -> None:
         super().__init__(engine)
         n = engine.num_envs
-        check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
-        check_room("num_places", num_places, num_places**2 * 8)
+        cells = check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
+        self.room = cells + check_room("num_places", num_places, num_places**2 * 8)
         self._cell = check_source(engine, cell)
         self._place = None if place is None else check_source(engine, place)
         self._limits = num_cells, num_places
@@ -115,6 +115,8 @@ class VisitCounter(Tracker):
         self._crossing = np.zeros(n, np.int64)
         self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
         self.table: _Dense | _Hashed = _Hashed(n) if num_cells is None else _Dense(n, num_cells)
+        if isinstance(self.table, _Hashed):
+            self.room += self.table.room
         self.count, self.first = np.zeros(n, np.int64), np.zeros(n, np.bool_)
         self.episode = np.ones(n, np.int32)  # number of the lane's episode; stamps begin at 0
         self.previous = np.full(n, -1, np.int64)
@@ -207,6 +209,12 @@ class _Hashed:
         nothing = np.zeros(0, np.int64)
         self._set_cells(nothing, nothing)
         self._set_pairs(nothing, np.zeros(0, np.int32), np.zeros(lanes, np.int32))
+
+    @property
+    def room(self) -> int:
+        """Bytes that the tables take now."""
+        tables = (self._cells, self._counts, self._index, self._pairs, self._stamps)
+        return sum(table.nbytes for table in tables)
 
     @property
     def counts(self) -> Array:

@@ -8,8 +8,9 @@ from fastenv.drmario.tables import Reason
 from training.run.games import Column, Family, GameTraining, TableRules
 
 # Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
-PLACING = ("lookahead2", "greedy", "first", "random")
-STEERING = PLACING[1:]  # which are asked in every frame
+PLACING = ("lookahead3", "lookahead2", "greedy", "first", "random")
+MATCHING = PLACING[1:]  # of which the first is whom a match is played against
+STEERING = PLACING[2:]  # which are asked in every frame
 
 _FAMILY = Family(
     "Dr. Mario",
@@ -61,7 +62,8 @@ PLACEMENT = replace(
         "obs_dtype": "uint8",
         "extras": ["pill", "aux", "costs"],
     },
-    files=dict.fromkeys(("native", "expert"), "drmario.yaml"),
+    files={"native": "drmario.yaml", "expert": "drmario_first.yaml"},
+    trainer="expert",  # `lookahead3` teaches it
     bots=PLACING,
     capabilities={
         **_ALONE,
@@ -84,6 +86,6 @@ VERSUS_FRAME = GameTraining(
 VERSUS = replace(
     VERSUS_FRAME,
     about="Match pill by pill: two bottles, and lines send garbage to the other.",
-    bots=PLACING,
+    bots=MATCHING,
     capabilities={**_SHOWN, **_SEARCHED},
 )

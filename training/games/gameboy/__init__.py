@@ -61,11 +61,12 @@ OVERWORLD = replace(
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },
 )
-# Its network has a memory: `expert` trains none that has one.
+# By PPO its network has a memory: `expert` trains none that has one.
 LANTERN_WALK = replace(
     OVERWORLD,
     about="The quest: find four candles, learn the old song, light the lanterns.",
-    files={"native": "lantern_walk.yaml"},
+    files={"native": "lantern_walk.yaml", "expert": "lantern_walk_first.yaml"},
+    trainer="expert",  # the scripted player `solver` teaches it
 )
 LINK = GameTraining(
     title="two Game Boys",
