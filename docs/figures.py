@@ -90,6 +90,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "replay": lambda: speeds.bars("replay.jsonl"),
             "searching": lambda: speeds.bars("search.jsonl"),
             "steps": speeds.replay_steps,
+            "foreign": lambda: speeds.bars("foreign.jsonl"),
             "bars": lambda: speeds.bars("bars.jsonl"),
             "log": log.measured_speeds,
             "records": log.other_records,

@@ -2,16 +2,18 @@
 
 Each row of a part is one seat against three of the same opponent, on duplicate deals in every
 rotation of the seats. ``benchmarks/skullking-search.json`` has the rows; RUNS.md tells them. The
-part ``champion`` is of another agent and has a record of its own, which its card tells.
+part ``champion`` is of another agent (``--agent``) and has a record of its own, which its card
+tells. Rows have the games won on each deal: with the agent alone on the same deals they are paired.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fastenv.skullking.config import MIXED_OPPONENTS
 from tools.command import new_parser
 from training.evaluation import contest
 from training.run import files, machine
@@ -22,6 +24,9 @@ CHAMPION = "pretrained/skullking"
 VALUE = "pretrained/skullking-value/value.safetensors"
 STRANGERS = (AGENT, "heuristic", "rule_hard")  # whom nothing here was tuned against
 SEED = 40_000  # of the deals; those of other evaluations have others
+MIXED = "mixed"  # a bot of each kind has another seat
+ALONE = "the agent"  # label of the row that searches are compared with
+PARTS_OF_A_WIN = 12  # a win is whole, or shared by two, three or four
 
 
 def search(agent: str = AGENT, **options: Any) -> str:
@@ -73,23 +78,49 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "bot": {"heuristic that searches": "search:heuristic,worlds=32"},
 }
-OTHER_PARTS: dict[str, dict[str, str]] = {
-    "champion": {
-        "the agent": CHAMPION,
-        **{f"{n} worlds, defaults": f"search:{CHAMPION},worlds={n}" for n in (8, 32, 128)},
-        "32 worlds, heuristic": search(CHAMPION, worlds=32),
-    },
-}
+WITH_AGENT = "champion"  # the part whose agent is an argument
 
 
-def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, Any]]:
-    """Play the rows of parts, one seat against three of each of the others."""
+def list_defaults(agent: str) -> dict[str, str]:
+    """List an agent alone and with default search, by label."""
+    return {
+        ALONE: agent,
+        **{f"{n} worlds, defaults": f"search:{agent},worlds={n}" for n in (8, 32, 128)},
+        "32 worlds, heuristic": search(agent, worlds=32),
+    }
+
+
+def name_others(against: str) -> tuple[str, ...]:
+    """Name who has the three other seats: one name for all, or the bots of ``mixed``."""
+    return MIXED_OPPONENTS if against == MIXED else (against,) * 3
+
+
+def count_wins(shares: Sequence[float], rotations: int) -> str:
+    """Write the wins on each deal over all rotations, in twelfths, with spaces between them."""
+    return " ".join(str(round(share * rotations * PARTS_OF_A_WIN)) for share in shares)
+
+
+def rows(
+    parts: list[str], games: int, others: list[str], agent: str = CHAMPION
+) -> Iterator[dict[str, Any]]:
+    """Play the rows of parts, one seat against three others.
+
+    Parameters
+    ----------
+    parts : list of str
+    games : int
+        Of each row, at least.
+    others : list of str
+        Names of opponent sets: a bot, a trained agent, or ``mixed``.
+    agent : str
+        Who searches in the part ``champion``.
+    """
     for part in parts:
-        for label, who in (PARTS | OTHER_PARTS)[part].items():
+        for label, who in (list_defaults(agent) if part == WITH_AGENT else PARTS[part]).items():
             for other in others:
-                players = contest.load_players([who, other, other, other])
+                players = contest.load_players([who, *name_others(other)])
                 found = contest.contest(players, games, env="SkullKingFlat-v0", seed=SEED)
-                first = next(p for p in found.record()["players"] if p["name"] == players[0].name)
+                first = next(one for one in found.standings if one.name == players[0].name)
                 yield {
                     "part": part,
                     "label": label,
@@ -98,7 +129,8 @@ def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, 
                     "deals": found.deals,
                     "games": found.games,
                     "first_seed": found.first_seed,
-                    **first,
+                    **first.record(),
+                    "twelfths_won": count_wins(first.wins_on_deals, found.num_players),
                 }
 
 
@@ -108,16 +140,18 @@ def main() -> None:
     parse.add_argument(
         "parts",
         nargs="*",
-        choices=[*PARTS, *OTHER_PARTS, []],
+        choices=[*PARTS, WITH_AGENT, []],
         help=f"default all of {', '.join(PARTS)}",
     )
-    about = "opponents of the rows; default: all"
+    about = f"who searches in the part {WITH_AGENT}; default {CHAMPION}"
+    parse.add_argument("--agent", default=CHAMPION, metavar="PATH", help=about)
+    about = f"opponents of the rows, also {MIXED}; default: {', '.join(STRANGERS)}"
     parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO", help=about)
     parse.add_argument("--games", type=int, default=800, help="games per row; default 800")
     parse.add_argument("--out", type=Path, default=RECORD, help="record to write")
     args = parse.parse_args()
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
-    for row in rows(args.parts or [*PARTS], args.games, args.against):
+    for row in rows(args.parts or [*PARTS], args.games, args.against, args.agent):
         row |= {"generated_at": machine.now(), **machine.revision()}
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]

@@ -56,12 +56,15 @@ def last_checkpoint(_rng, moments):
 
 
 DRAWN = [(name, when) for name in kills.KINDS for when in (any_moment, a_write)]
+# Ten kills of each training in an environment of another package, with those above.
+FOREIGN = [name for name in kills.KINDS if name.startswith("foreign")]
+MORE = [(name, when) for name in FOREIGN for when in (any_moment, a_write) * 4]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "when"),
-    [*DRAWN, ("schedule", last_checkpoint), ("self-play", last_checkpoint)],
+    [*DRAWN, *MORE, ("schedule", last_checkpoint), ("self-play", last_checkpoint)],
 )
 def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name, when):
     print("seed", seed := random.SystemRandom().randrange(10**6))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from tools.figures.records import (
     Row,
@@ -12,7 +14,10 @@ from tools.figures.records import (
     percent,
     table,
 )
+from tools.search_study import ALONE, MIXED, PARTS_OF_A_WIN
+from training.evaluation.intervals import Interval, Resamples
 
+PAIRED_LEVEL, PAIRED_RESAMPLES = 0.99, 20_000
 STRANGERS = ("pretrained/skullking-ppo", "heuristic", "rule_hard")
 WITHOUT = "none"
 FAIR = "fair, by the network"
@@ -70,17 +75,57 @@ def open_cards(name: str = "skullking-search.json") -> str:
 def champion(name: str = "skullking-champion-search.json") -> str:
     """Return the table of the champion's wins, alone and with each search by its full name."""
     record, made = newest(name), []
+    gaps = compare_with_alone(record.head["rows"])
     for row in record.head["rows"]:
-        cells = [percent(row["win_share"]), interval(row["points"])]
+        cells = [percent(row["win_share"])]
+        if gaps:
+            gap = gaps.get((row["who"], row["against"]))
+            cells.append(interval(gap.to_list(), 1, 100, " %") if gap else "")
         searches = row["who"].startswith("search:")
+        cells += [interval(row["points"])]
         cells += [f"{row['cpu_ms_per_decision']:.2f}" if searches else "", f"{row['games']:,}"]
-        made.append([f"`{row['who']}`", f"3 x `{row['against']}`", *cells])
-    heads = ("who plays", "against", "wins", "points", "CPU ms a decision", "games")
+        against = row["against"]
+        made.append(
+            [f"`{row['who']}`", f"`{against}`" if against == MIXED else f"3 x `{against}`", *cells]
+        )
+    paired = ("beside the agent alone, 99 %",) if gaps else ()
+    heads = ("who plays", "against", "wins", *paired, "points", "CPU ms a decision", "games")
     of_more = any("worlds=128" in row["who"] for row in record.head["rows"])
     missing = (
         "" if of_more else " The command plays more searches, which this record does not have."
     )
     return f"{table(heads, made)}\n\n{record.source}: `{record.head['command']}`.{missing}"
+
+
+def compare_with_alone(rows: Sequence[Row]) -> dict[tuple[str, str], Interval]:
+    """Compare each row of search with the agent alone, by who plays and against whom.
+
+    Intervals of 99 % of the difference in the share of wins, paired by deal. Rows without the wins
+    on each deal, or with other deals than the agent alone, are left out.
+    """
+    alone = {row["against"]: row for row in rows if row["label"] == ALONE}
+    found = {}
+    for row in rows:
+        beside = alone.get(row["against"])
+        if beside is None or row is beside or not _have_equal_deals(row, beside):
+            continue
+        wins = np.stack([_read_wins(row), _read_wins(beside)], axis=1)
+        drawn = Resamples(
+            wins, np.full(wins.shape, row["games"] / row["deals"]), PAIRED_RESAMPLES, 0
+        )
+        found[row["who"], row["against"]] = drawn.difference(0, 1, PAIRED_LEVEL)
+    return found
+
+
+def _have_equal_deals(*rows: Row) -> bool:
+    """Tell whether rows have the wins on each deal, and the same deals."""
+    which = {(row["first_seed"], row["deals"], row["games"]) for row in rows}
+    return len(which) == 1 and all("twelfths_won" in row for row in rows)
+
+
+def _read_wins(row: Row) -> np.ndarray:
+    """Read the games won on each deal, float64 (deals,)."""
+    return np.array(row["twelfths_won"].split(), np.float64) / PARTS_OF_A_WIN
 
 
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, dict[str, Row]]]:

@@ -61,6 +61,8 @@ class Standing:
         By opponent, how probable it is that it comes to more on a deal.
     measures : mapping of str to Interval
         By column, means of what the game itself measures of each seat.
+    wins_on_deals : tuple of float
+        Share of games won on each deal, in their order.
     drawn : bool
         It is a trained player whose actions are drawn; others take their best one.
     cpu_ms : float or None
@@ -78,6 +80,7 @@ class Standing:
     iqm: Interval
     ahead: Mapping[str, Interval]
     measures: Mapping[str, Interval]
+    wins_on_deals: tuple[float, ...] = ()
     drawn: bool = False
     cpu_ms: float | None = field(default=None, compare=False)
 
@@ -340,6 +343,7 @@ def make_standings(
                 iqm=iqm_interval(deals[name], resamples, seed),
                 ahead={other: improvement_on_deals(deals[name], deals[other]) for other in others},
                 measures={column: means[column] for column in own},
+                wins_on_deals=tuple(_average_deals(every.of(player=name), "win").tolist()),
             )
         )
     return rows
@@ -351,10 +355,10 @@ def rank(standings: Sequence[Standing], judged_by: str) -> tuple[Standing, ...]:
     return tuple(sorted(standings, key=lambda x: -(x.points if by_points else x.skill).value))
 
 
-def _average_deals(own: Results) -> np.ndarray:
-    """Average the points of a player on each deal, float64 (deals,)."""
+def _average_deals(own: Results, column: str = "points") -> np.ndarray:
+    """Average a column of a player on each deal, float64 (deals,)."""
     _, deal = np.unique(own[CLUSTER], return_inverse=True)
-    means: np.ndarray = np.bincount(deal, own["points"]) / np.bincount(deal)
+    means: np.ndarray = np.bincount(deal, own[column]) / np.bincount(deal)
     return means
 
 

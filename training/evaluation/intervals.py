@@ -25,7 +25,7 @@ _CHUNK = 4_000_000  # numbers in a block of resampling weights
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and its 95 % interval; NaN where nothing was observed."""
+    """An estimate and its interval, of 95 % if nothing else is said; NaN of nothing observed."""
 
     value: float
     low: float
@@ -72,10 +72,17 @@ class Resamples:
         """Return the interval of every ratio."""
         return [_make_interval(v, r) for v, r in zip(self.estimate, self.replicates.T, strict=True)]
 
-    def difference(self, a: int, b: int) -> Interval:
-        """Return the interval of ratio ``a`` minus ratio ``b``, clusters paired."""
+    def difference(self, a: int, b: int, level: float = LEVEL) -> Interval:
+        """Return the interval of ratio ``a`` minus ratio ``b``, clusters paired.
+
+        Parameters
+        ----------
+        a, b : int
+        level : float
+            How probable it is that the interval holds the difference.
+        """
         gap = self.replicates[:, a] - self.replicates[:, b]
-        return _make_interval(self.estimate[a] - self.estimate[b], gap)
+        return _make_interval(self.estimate[a] - self.estimate[b], gap, level)
 
 
 def _draw_counts(rng: np.random.Generator, n: int, rows: int) -> np.ndarray:
@@ -91,11 +98,11 @@ def _divide(sums: np.ndarray) -> np.ndarray:
     return sums[:, :k] / observed
 
 
-def _make_interval(value: float, replicates: np.ndarray) -> Interval:
+def _make_interval(value: float, replicates: np.ndarray, level: float = LEVEL) -> Interval:
     seen = replicates[~np.isnan(replicates)]
     if np.isnan(value) or not seen.size:
         return Interval(np.nan, np.nan, np.nan)
-    low, high = np.quantile(seen, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(seen, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value), float(low), float(high))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.players.draws import LaneDraws, gumbel
@@ -150,6 +151,14 @@ class SearchPlayer:
     def _forget(self, lanes: np.ndarray) -> None:
         for lane in lanes.tolist() if self._thoughts else ():
             self._thoughts.pop(lane, None)
+
+    def probabilities(self, engine: Any, lanes: np.ndarray) -> npt.NDArray[np.float64]:
+        """Return the probabilities of its base where nothing is searched; NaN elsewhere."""
+        probabilities = np.full((len(lanes), engine.num_actions), np.nan)
+        left = ~self.searcher.wants(engine.get_states(lanes), engine.mask[lanes] != 0)
+        if left.any() and isinstance(self._base, Weighs):
+            probabilities[left] = self._base.probabilities(engine, lanes[left])
+        return probabilities
 
     def thought(self, lane: int) -> Thought | None:
         """Return the thought of its last decision in a lane; None where it did not search."""

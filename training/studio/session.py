@@ -27,7 +27,7 @@ from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
 from training.studio.show import Shown, is_secret
 from training.studio.table import make_table, seat_again
-from training.studio.thought import Thinker
+from training.studio.thought import Thinker, find_adviser
 from training.studio.timeline import Timeline
 
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
@@ -67,6 +67,7 @@ class Session:
         self._tapped: list[str] = []
         self._shown: Shown | None = None
         self._thinker = Thinker(places)
+        self._adviser: str | None = None  # by default
         self._tiles: tiles.Tiles | None = None
         self._prover: prove.Prover | None = None
 
@@ -233,16 +234,25 @@ class Session:
             self._timeline = Timeline(self._copy_engine(table), row)
         self._let_think(table)
         self._running, self._due = False, time.monotonic()
-        self._outbox.put(self._shown.table_message(seed))
+        self._tell_table(table, self._shown, seed)
         self._show()
         self._tell_timeline(self._due)
 
     def _let_think(self, table: Table) -> None:
-        """Seat the adviser; one that cannot sit at the table is refused, and left out."""
+        """Seat the adviser; why one cannot sit there is refused, or noted of one by default."""
+        who = self._thinker.who
         try:
             self._thinker.sit(table)
         except FastEnvError as error:
-            self.refuse(str(error))
+            if who == self._adviser:
+                self._thinker.note = str(error)
+            else:
+                self.refuse(str(error))
+
+    def _tell_table(self, table: Table, shown: Shown, seed: int | None) -> None:
+        """Send what a page must know of the game, and who advises by default."""
+        self._adviser = find_adviser(table, shown, self._places)
+        self._outbox.put(shown.table_message(seed, self._adviser))
 
     @staticmethod
     def _copy_engine(table: Table) -> Any:
@@ -330,7 +340,7 @@ class Session:
         seat_again(table, message.players, self._places, secrets.randbelow(2**31))
         self._let_think(table)
         shown.go(table.engine.get_states([0])[0], 0.0)
-        self._outbox.put(shown.table_message(None))
+        self._tell_table(table, shown, None)
         self._tell_log()
         self._show()
 

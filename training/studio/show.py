@@ -159,8 +159,16 @@ class Shown:
 
     # -- messages --------------------------------------------------------------------------------
 
-    def table_message(self, seed: int | None) -> dict[str, Any]:
-        """Make the message ``table``: what a page must know of the game before it draws it."""
+    def table_message(self, seed: int | None, adviser: str | None = None) -> dict[str, Any]:
+        """Make the message ``table``: what a page must know of the game before it draws it.
+
+        Parameters
+        ----------
+        seed : int or None
+            Of the game, where it was begun with one.
+        adviser : str or None
+            Who advises by default.
+        """
         table, engine = self._table, self._table.engine
         page = self._view.page
         steering = self.steering
@@ -176,6 +184,7 @@ class Shown:
             "seed": seed,
             "lanes": engine.num_envs,
             "hidden": bool(engine.spec.hidden),
+            "adviser": adviser,
             "page": f"/game/{table.env}/page.js" if page is not None else None,
             "rules": f"/game/{table.env}/rules" if self._view.rules is not None else None,
             "keys": "" if steering is None else steering.keys,

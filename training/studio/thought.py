@@ -18,14 +18,33 @@ from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import decide, let_explain
 from training.playing.table import Table
-from training.run.names import short_name
+from training.run import games
+from training.run.names import SEARCH, is_search, short_name
+from training.studio.forms import agents_for
 from training.studio.messages import Refusal
 from training.studio.places import Places
-from training.studio.show import Shown
+from training.studio.show import Shown, is_secret
 from training.studio.table import load
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
+ADVICE = "worlds=32"  # options of the search of who advises by default
+
+
+def find_adviser(table: Table, shown: Shown, places: Places) -> str | None:
+    """Find who advises a person by default: a search with an agent that is at the table.
+
+    Where none is, with the first agent of the game. That is for games that hide something, since
+    nobody else may say why he has played; and only where the game can search, and waits.
+    """
+    can_search = games.find(table.engine, "search") is not None
+    if not (can_search and is_secret(table) and shown.frame_time is None):
+        return None
+    agents = agents_for(table.env, places)
+    for name in table.asked:
+        if name.removeprefix(SEARCH).partition(",")[0] in agents:
+            return name if is_search(name) else f"{SEARCH}{name},{ADVICE}"
+    return f"{SEARCH}{agents[0]},{ADVICE}" if agents else None
 
 
 class Thinker:
@@ -39,12 +58,17 @@ class Thinker:
     ----------
     on, opened : bool
         Whether thoughts are shown, and what is hidden.
+    who : str or None
+        The adviser; None where nobody advises.
+    note : str
+        Why the adviser by default does not advise; else empty.
     """
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self.on, self.opened = False, False
-        self._who: str | None = None
+        self.who: str | None = None
+        self.note = ""
         self._adviser: Player | None = None
         self._value: LaneValue | None = None
         self._note = ""  # why there is no value, or nothing else
@@ -52,7 +76,7 @@ class Thinker:
 
     def choose(self, on: bool, who: str | None, opened: bool) -> None:
         """Choose what is shown."""
-        self.on, self._who, self.opened = on, who, opened
+        self.on, self.who, self.opened = on, who, opened
 
     def sit(self, table: Table) -> None:
         """Sit down at a table.
@@ -63,23 +87,24 @@ class Thinker:
             If who is to think cannot sit there.
         """
         self._last, self._adviser, self._value, self._note = None, None, None, ""
+        self.note = ""
         let_explain(table.players)
-        if self.on and self._who is not None:
-            who = load(self._who, self._places, table.engine.game.bot_names)
+        if self.on and self.who is not None:
+            who = load(self.who, self._places, table.engine.game.bot_names)
             if who is not None:
                 self._adviser = self._seat(who, table)
                 begin_all(self._adviser, table.engine, 0)
                 let_explain([self._adviser])
                 if isinstance(who, Policy):
-                    name = short_name(self._who)
+                    name = short_name(self.who)
                     self._value, self._note = find_lane_value(who, table.engine, name)
 
     def _seat(self, who: Who, table: Table) -> Player:
-        assert self._who is not None
+        assert self.who is not None
         try:
             return make_player(who, table.engine)
         except ConfigError as error:
-            name, self._who = short_name(self._who), None
+            name, self.who = short_name(self.who), None
             raise Refusal(
                 f"{name} cannot think about this game: it has learnt {table.env} "
                 "with other options. Begin a game with it as a player, then it can."
@@ -113,7 +138,8 @@ class Thinker:
         mine = not over and (open_to_all or shown.is_persons_turn)
         message: dict[str, Any] = {
             "kind": "thought",
-            "who": self._who,
+            "who": self.who,
+            "note": self.note,
             "seat": shown.seat,
             "mask": np.flatnonzero(engine.mask[0])[:MAX_NUMBERS].tolist() if mine else [],
             "actions": int(engine.num_actions),

@@ -111,6 +111,32 @@ def test_a_round_of_cards_is_played_by_clicks_to_its_points(page):
     assert "Round 1 is over: You" in log
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_reasons_are_shown_by_default_where_cards_are_hidden(page, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    begin(page, SKULL, seats=[(1, "heuristic"), (2, "heuristic"), (3, "heuristic")])
+    page.wait_for_selector("#thought .reason", timeout=SEEN)
+    assert page.input_value("#thinker") == "search:pretrained/skullking,worlds=32"
+    assert page.inner_text("#thought .reason").startswith("The network plays ")
+    page.locator(".choices button").first.click()
+    points = "(document.querySelector('#thought .reason') || {textContent: ''}).textContent"
+    while "points ahead" not in page.evaluate(points):
+        wait(page, "studio.play.last[0].yours")
+        before = last(page)["index"]
+        page.locator(".card.legal, .choices button").first.click()
+        wait(page, f"studio.play.last[0].index > {before}")
+        wait(page, "studio.play.last[0].yours")
+        page.wait_for_timeout(500)
+    assert page.locator("#thought tr.chosen").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.select_option("#thinker", "")
+    page.wait_for_selector("#thought .reason", state="detached", timeout=SEEN)
+    page.click("#tab-table")
+    page.click("#begin")  # what a person has chosen stays
+    wait(page, "studio.play.last && studio.play.last[0].index === 0")
+    assert page.input_value("#thinker") == ""
+
+
 def test_a_game_that_begins_cannot_be_begun_twice(page):
     choose(page, SKULL)
     click = "const b = document.querySelector('#begin'); b.click(); return b.disabled;"

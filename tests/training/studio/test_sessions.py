@@ -11,6 +11,7 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.registry import ENVS
 from tests.slow import late
+from tests.training.studio.conftest import AGENT
 from training import load_policy
 from training.players.value import find_value
 from training.studio import forms, kept
@@ -281,6 +282,51 @@ def test_fields_of_an_observation_stand_where_their_bytes_are(asked):
     fields = asked.session._table.engine.obs_dtype.fields
     assert [part["offset"] for part in parts] == [fields[part["name"]][1] for part in parts]
     assert parts[1]["offset"] > 0
+
+
+@pytest.mark.parametrize(
+    ("players", "adviser"),
+    [
+        (["person", "heuristic"], "search:pretrained/skullking,worlds=32"),
+        (["person", "random", AGENT], f"search:{AGENT},worlds=32"),
+        (["person", f"search:{AGENT},worlds=4"], f"search:{AGENT},worlds=4"),
+        (["heuristic"], None),  # nothing is hidden from who watches
+    ],
+)
+def test_who_advises_by_default_against_hidden_cards(asked, players, adviser):
+    begin(asked, players=players)
+    assert asked.last("table")["adviser"] == adviser
+
+
+@pytest.mark.parametrize("env", ["Prospector-v0", "DrMarioPlacement-v0"])
+def test_nobody_advises_by_default_where_nobody_hides_anything(asked, env):
+    begin(asked, env, ["person"])
+    assert asked.last("table")["adviser"] is None
+
+
+def test_the_adviser_by_default_gives_reasons_for_bids_and_cards(asked):
+    begin(asked)
+    who = asked.last("table")["adviser"]
+    bid = asked.ask("think", on=True, who=who)["thought"]
+    assert bid["advice"]["reason"].startswith("The network plays ")
+    assert bid["advice"]["probabilities"]
+    assert bid["played"] is None  # others give no reasons
+    while "searched" not in (asked.last("thought")["advice"] or {}):
+        asked.ask("act", action=asked.last("view")["legal"][0][0])
+        asked.go_on()
+    advice = asked.last("thought")["advice"]
+    assert "points ahead of the others, the mean of " in advice["reason"]
+    assert advice["milliseconds"] < 1000
+
+
+def test_why_the_adviser_by_default_says_nothing_is_noted(asked):
+    begin(asked, options={"num_players": 3})
+    said = asked.ask("think", on=True, who=asked.last("table")["adviser"])
+    assert "refused" not in said
+    assert said["thought"]["advice"] is None
+    assert said["thought"]["note"].startswith("search:skullking cannot think about this game: ")
+    asked.ask("think", on=True)
+    assert asked.last("thought")["note"] == ""
 
 
 def test_a_search_that_leaves_a_decision_alone_says_so(asked):

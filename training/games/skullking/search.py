@@ -25,10 +25,7 @@ def cards(rows: np.ndarray) -> np.ndarray:
 
 
 def options_of(policy: Policy) -> dict[str, Any]:
-    """Return options with which a network searches that bids and plays, if it has no memory.
-
-    ``benchmarks/skullking-champion-search.json`` has the games that chose them.
-    """
+    """Return options with which a network searches that bids and plays, if it has no memory."""
     whole = short_id(policy.env) not in games.get_game(policy.env).table.parts
     if policy.state_size or not whole:
         return {}

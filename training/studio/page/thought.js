@@ -7,7 +7,7 @@ const FEW = 64; // numbers of a field that are written out
 
 export class Thought {
   constructor(root, send, play) {
-    Object.assign(this, { root, send, play, on: true, who: "", opened: false, body: h("div"), unfolded: new Set(["advice", "played"]) });
+    Object.assign(this, { root, send, play, on: true, who: "", chosen: false, opened: false, body: h("div"), unfolded: new Set(["advice", "played"]) });
   }
 
   begin(table) {
@@ -20,10 +20,11 @@ export class Thought {
   draw(table) {
     const about = this.play.game && this.play.game.env === table.env ? this.play.game : { agents: [], bots: [] };
     const names = [...about.agents, ...about.agents.map((name) => `search:${name},worlds=32`), ...about.bots.map((name) => `search:${name},worlds=32`)];
-    if (!names.includes(this.who)) this.who = "";
+    if (table.adviser && !names.includes(table.adviser)) names.unshift(table.adviser);
+    if (!this.chosen || !["", ...names].includes(this.who)) Object.assign(this, { who: table.adviser || "", chosen: false });
     const choose = () => this.choose();
     this.toggle = h("input", { type: "checkbox", id: "think", checked: this.on, onchange: (event) => { this.on = event.target.checked; choose(); } });
-    const select = h("select", { id: "thinker", "aria-label": "Whose thoughts", onchange: (event) => { this.who = event.target.value; choose(); } },
+    const select = h("select", { id: "thinker", "aria-label": "Whose thoughts", onchange: (event) => { Object.assign(this, { who: event.target.value, chosen: true }); choose(); } },
       h("option", { value: "" }, "those who play"), names.map((name) => h("option", { value: name, selected: name === this.who }, name)));
     const open = this.hidden && h("label", { class: "check" }, h("input", {
       type: "checkbox", id: "opened", checked: this.opened, onchange: (event) => { this.opened = event.target.checked; choose(); },
@@ -45,6 +46,7 @@ export class Thought {
     }, h("summary", { "data-key": `thought-${key}` }, title), content);
     const drawer = this.play.module && this.play.module.insight;
     replace(this.body,
+      message.note && h("p", { class: "dim" }, message.note),
       part("advice", message.who ? `${message.who.replaceAll(",", ", ")} thinks` : "", message.advice && advice(message.advice)),
       part("played", message.played ? `${message.played.seat} thought` : "", message.played && played(message.played)),
       part("insight", "The game's own", drawer && drawer(message.insight, h, s)),
