@@ -29,11 +29,13 @@ PAGE = (ROOT / "docs" / "howto" / "own_environment.md").read_text("utf-8")
 SECTION = PAGE.partition("## One game, all three ways\n")[2]
 PLAIN, PORT = "docs.examples.eight_puzzle:EightPuzzle", "EightPuzzle-v0"
 TINY = [
-    *("--num-envs", "4", "--total-steps", "256", "--set", "ppo.n_steps=16"),
-    *("--set", "ppo.batch_size=32", "--set", "ppo.n_epochs=1", "--set", "ppo.net_arch=[16]"),
-    *("--set", "evaluation.during=off", "--set", "evaluation.episodes=8"),
-    *("--set", "evaluation.bootstrap=50"),
+    *("num_envs=4", "total_steps=256", "ppo.n_steps=16", "ppo.batch_size=32", "ppo.n_epochs=1"),
+    *("ppo.net_arch=[16]", "evaluation.during=off", "evaluation.episodes=8"),
+    "evaluation.bootstrap=50",
 ]
+TRAINED = [word for option in TINY for word in ("--set", option)]
+SHORT = {"train": TRAINED, "compare": TRAINED, "evaluate": ["--episodes", "8"], "watch": ["--text"]}
+SEATED = ["--games", "8"]  # of an evaluation against another player
 
 
 def make_port(backend="auto", **options):
@@ -169,31 +171,51 @@ def test_a_port_that_ends_one_move_late_is_found_as_the_page_shows():
 # -- the page --------------------------------------------------------------------------------------
 
 
-def commands():
-    """List the commands of the section, in its order, as words behind ``python -m``."""
-    found = re.findall(r"^python -m (.*)$", SECTION, re.MULTILINE)
-    return [shlex.split(command) for command in found]
+def commands(text, program):
+    """List the commands of a page, in its order, as words behind ``python -m`` and a program."""
+    found = re.findall(rf"^python -m {program} ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    return [shlex.split(command.replace("\\\n", " ")) for command in found]
 
 
-@pytest.mark.parametrize("words", [w for w in commands() if w[0] == "fastenv"], ids=" ".join)
+@pytest.mark.parametrize("words", commands(SECTION, "fastenv"), ids=" ".join)
 def test_commands_that_verify_find_nothing(words):
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        assert fastenv_main([*words[1:-1], "1"]) == 0
+        assert fastenv_main([*words[:-1], "1"]) == 0
     assert re.search("none found in|every bit", said.getvalue())
 
 
-def test_commands_that_train_make_agents_that_are_judged(tmp_path):
+def run_shortly(words, runs):
+    """Run a command of training in few decisions and games."""
     pytest.importorskip("torch")
-    from training.__main__ import main as training_main
+    from training.__main__ import main
 
-    ran = [words for words in commands() if words[0] == "training"]
-    assert [words[1] for words in ran] == ["train", "evaluate"] * 2
-    first, second = ([*words] for words in ran if words[1] == "train")
-    assert {PLAIN, "plain"} == {*first} - {*second}  # it is the same command
+    short = SEATED if words[-2:] == ["--against", "random"] else SHORT[words[0]]
+    assert main([*words, "--runs", str(runs), *short]) == 0, words
+
+
+def test_commands_that_train_make_agents_that_are_judged(tmp_path):
+    ran = commands(SECTION, "training")
+    assert [words[0] for words in ran] == ["train", "evaluate"] * 2
+    assert {*ran[0]} - {*ran[2]} == {PLAIN, "plain"}  # else it is the same command
     for words in ran:
-        tiny = TINY if words[1] == "train" else ["--episodes", "8"]
-        assert training_main([*words[1:], "--runs", str(tmp_path), *tiny]) == 0
+        run_shortly(words, tmp_path)
     for name in ("plain", "port"):
         record = json.loads((tmp_path / name / "evaluation.json").read_text())
         assert {"trained", "random_legal"} <= set(record["episodes"]["policies"])
+
+
+@pytest.mark.slow
+def test_all_other_commands_of_the_page_run(tmp_path, monkeypatch):
+    pytest.importorskip("pettingzoo")
+    package = tmp_path / "my_package"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        'import gymnasium\n\ngymnasium.register("Ladder-v0", "my_package.games:Ladder")\n'
+    )
+    (package / "games.py").write_text("from tests.training.foreign.environments import Ladder\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    ran = commands(PAGE.replace(SECTION, ""), "training")
+    assert len(ran) == 9
+    for words in ran:
+        run_shortly(words, tmp_path / "runs")
