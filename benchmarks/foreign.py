@@ -1,21 +1,31 @@
-"""Our PPO in CartPole beside Stable-Baselines3's: same net, batches and epochs, timed in turns.
+"""Our PPO in CartPole beside Stable-Baselines3's, and the 8-puzzle in plain Python and ported.
 
-The environment alone is timed too, stepped by hand: what is left of both is the work of the
-trainers.
+CartPole: same net, batches and epochs, timed in turns. The environment alone is timed too, stepped
+by hand: what is left of both is the work of the trainers.
+
+The 8-puzzle of ``docs/examples/`` is the same game three times: an environment of Gymnasium, a
+reference of fastenv, and that in Numba. Each is stepped with the same actions from the same seeds,
+and trained by the same options.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
+from rich.console import RenderableType
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 
+import fastenv
 from benchmarks.learners import Timed
+from fastenv.testing.factories import Source
+from training.bench.ran import describe_engine
 from training.bench.runner import Options, Suite
 from training.bench.tables import Column, rows_table, span
 from training.bench.targets import Row
@@ -27,15 +37,24 @@ from training.run.layers import find_best_options
 ENV = "CartPole-v1"
 LANES = (8, 64)
 OURS, STOCK, ALONE = "native", "SB3 PPO, DummyVecEnv", "environment alone"
+# The 8-puzzle: environment and backend of each way to write it, the plain one first.
+PLAIN = "plain Gymnasium"
+WAYS = {
+    PLAIN: ("docs.examples.eight_puzzle:EightPuzzle", "auto"),
+    "fastenv, reference": ("EightPuzzle-v0", "reference"),
+    "fastenv, Numba": ("EightPuzzle-v0", "fast"),
+}
+STEPPED, TRAINED = "stepped", "trained"
+BATCHES = 256  # of recorded actions
 
 
-def make_config(lanes: int) -> Any:
+def make_config(lanes: int, env: str = ENV, backend: str = "auto") -> Any:
     """Make the run of a row: the options of foreign environments, in float32 on one thread."""
     _, usual = find_best_options(ENV, "native")
-    own = {"env": ENV, "num_envs": lanes, "total_steps": 1 << 40, "device": "cpu"}
-    return RunConfig.from_mapping(
-        merge(usual, {**own, "torch_threads": 1, "ppo": {"precision": "fp32", "batch_size": 256}})
-    )
+    own = {"env": env, "num_envs": lanes, "total_steps": 1 << 40, "device": "cpu"}
+    own |= {"backend": backend, "torch_threads": 1}
+    ppo = {"precision": "fp32", "batch_size": 256}
+    return RunConfig.from_mapping(merge(usual, {**own, "ppo": ppo}))
 
 
 def make_stock(config: Any) -> Work:
@@ -62,10 +81,15 @@ def make_stock(config: Any) -> Work:
     return Work(iterate, config.rollout, lambda: torch.set_num_threads(1))
 
 
-def make_alone(lanes: int) -> Work:
-    """Make the work of stepping the environments by hand, with recorded actions."""
-    envs = [gymnasium.make(ENV) for _ in range(lanes)]
-    actions = np.random.default_rng(0).integers(2, size=(256, lanes)).tolist()
+def make_actions(lanes: int, count: int) -> Any:
+    """Draw actions of all lanes, legal or not, the same ones every time."""
+    return np.random.default_rng(0).integers(count, size=(BATCHES, lanes))
+
+
+def make_alone(make: Callable[[], Any], lanes: int, masked: bool = False) -> Work:
+    """Make the work of stepping environments by hand, and of asking for masks if they have any."""
+    envs = [make() for _ in range(lanes)]
+    actions = make_actions(lanes, envs[0].action_space.n).tolist()
     for k, env in enumerate(envs):
         env.reset(seed=k)
 
@@ -75,17 +99,37 @@ def make_alone(lanes: int) -> Work:
                 _, _, terminated, truncated, _ = env.step(action)
                 if terminated or truncated:
                     env.reset()
+                if masked:
+                    env.action_masks()
 
-    return Work(play, 256 * lanes)
+    return Work(play, BATCHES * lanes)
+
+
+def make_stepped(engine: fastenv.BatchEngine) -> Work:
+    """Make the work of stepping all lanes of an engine, with the same seeds and actions."""
+    actions = make_actions(engine.num_envs, engine.num_actions)
+    engine.reset_many(seeds=0)
+
+    def play() -> None:
+        for batch in actions:
+            engine.step_many(batch)
+
+    return Work(play, BATCHES * engine.num_envs)
 
 
 def measure(options: Options) -> list[Row]:
-    """Time both trainers and the environment, with few lanes and with many."""
+    """Time both parts, with few lanes and with many."""
+    return [*measure_trainers(options), *(r for n in LANES for r in measure_puzzle(options, n))]
+
+
+def measure_trainers(options: Options) -> list[Row]:
+    """Time both trainers and the environment."""
     measured: list[Row] = []
     for lanes in LANES:
         config = make_config(lanes)
         ours = Timed(config)
-        works = {OURS: ours.work(), STOCK: make_stock(config), ALONE: make_alone(lanes)}
+        alone_work = make_alone(partial(gymnasium.make, ENV), lanes)
+        works = {OURS: ours.work(), STOCK: make_stock(config), ALONE: alone_work}
         samples = interleaved(works, options.repeats, options.seconds)
         own, stock, alone = (_spent(samples[name]) for name in (OURS, STOCK, ALONE))
         less = [(b - c) / (a - c) for a, b, c in zip(own, stock, alone, strict=True)]
@@ -100,6 +144,42 @@ def measure(options: Options) -> list[Row]:
             measured.append(timed | {"num_envs": lanes} | summary(samples[name], 1))
         ours.trainer.close()
     return measured
+
+
+def measure_puzzle(options: Options, lanes: int) -> list[Row]:
+    """Time the 8-puzzle in each way, stepped and trained, in turns."""
+    works: dict[str, Work] = {}
+    rows: dict[str, Callable[[list[Sample]], Row]] = {}
+    learners = []
+    for way, (env, backend) in WAYS.items():
+        stepped, trained = (f"{way}, {what}" for what in (STEPPED, TRAINED))
+        learner = Timed(make_config(lanes, env, backend))
+        learners.append(learner)
+        works[trained], rows[trained] = learner.work(), learner.row
+        if way == PLAIN:
+            works[stepped] = make_alone(Source(env).make, lanes, masked=True)
+            ran: Row = {"timed": "step and action_masks", "env": env, "num_envs": lanes}
+        else:
+            engine = fastenv.make_engine(env, lanes, backend=backend)
+            works[stepped], ran = make_stepped(engine), describe_engine(engine, "step_many")
+        rows[stepped] = partial(_row_of_steps, ran)
+    samples = interleaved(works, options.repeats, options.seconds)
+    for learner in learners:
+        learner.trainer.close()
+    measured = []
+    for name in works:
+        way, _, what = name.rpartition(", ")
+        plain = samples[f"{PLAIN}, {what}"]
+        over = [a.per_cpu_s / b.per_cpu_s for a, b in zip(samples[name], plain, strict=True)]
+        row = rows[name](samples[name]) | {"name": name, "way": way, "what": what}
+        measured.append(row | {"over_plain": statistics.median(over), "over_plain_all": over})
+    return measured
+
+
+def _row_of_steps(ran: Row, samples: list[Sample]) -> Row:
+    """Return the row of lanes that were stepped."""
+    about = {"kind": "env", "ran": ran, "env": ran["env"], "num_envs": ran["num_envs"]}
+    return about | summary(samples, 1)
 
 
 def _spent(samples: list[Sample]) -> list[float]:
@@ -119,11 +199,30 @@ COLUMNS: dict[str, Column] = {
         span("ratio_without_env_all", ".2f")(row) if row["name"] == OURS else ""
     ),
 }
+WAY_COLUMNS: dict[str, Column] = {
+    "the 8-puzzle": "{name}",
+    "lanes": "{num_envs}",
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "times plain": "{over_plain:,.2f}",
+    "min..max": span("over_plain_all", ",.2f"),
+}
+
+
+def _show_trainers(rows: list[Row]) -> RenderableType:
+    """Return the table of CartPole."""
+    title = f"{ENV}, decisions a CPU second, in turns"
+    return rows_table(title, COLUMNS, [row for row in rows if "way" not in row])
+
+
+def _show_ways(rows: list[Row]) -> RenderableType:
+    """Return the table of the 8-puzzle."""
+    title = "One game in three ways, decisions a CPU second, in turns"
+    return rows_table(title, WAY_COLUMNS, [row for row in rows if "way" in row])
+
+
 SUITE = Suite(
     measure,
-    tables=(
-        lambda rows: rows_table(f"{ENV}, decisions a CPU second, in turns", COLUMNS, rows, left=1),
-    ),
+    tables=(_show_trainers, _show_ways),
     title="Bars of foreign environments; medians of {repeats}",
     targets=("foreign",),
     seconds=4.0,

@@ -79,9 +79,11 @@ register_game(
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
 # Games of `docs/examples/`: made by name, and named by no list.
 _POKER, _DICE = "fastenv.examples.small_poker", "fastenv.examples.liars_dice"
+_PUZZLE = "fastenv.examples.eight_puzzle_game"
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{kind}Poker-v0": (_POKER, {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
     "LiarsDice-v0": (_DICE, {}),
+    "EightPuzzle-v0": (_PUZZLE, {}),
 }
 _small: dict[str, Entry] = {}
 if (FOLDER / "small_poker.py").exists():  # not in an installed package

@@ -17,7 +17,7 @@ FOLDER = ROOT / "docs" / "howto"
 # Page -> how many examples it has.
 ADAPTERS = {
     **{"gymnasium": 2, "sb3": 2, "pettingzoo": 2, "torch": 2, "cleanrl": 2},
-    **{"migration": 5, "performance": 2, "own_environment": 1},
+    **{"migration": 5, "performance": 2, "own_environment": 2},
 }
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
 # Tested where agents, metrics and RAM maps are, and below.

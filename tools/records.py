@@ -70,7 +70,7 @@ SPEEDS = (
     Speed("replay.jsonl", f"{_BENCH} replay --repeats 3", 2),
     Speed("replay_steps.jsonl", f"{_BENCH} replay_steps --repeats 3 --seconds 0.1", 4),
     Speed("scale.jsonl", f"{_BENCH} scale --repeats 1", 4),
-    Speed("foreign.jsonl", f"{_BENCH} foreign --repeats 5", 3),
+    Speed("foreign.jsonl", f"{_BENCH} foreign --repeats 5", 7),
     Speed("search.jsonl", f"{_BENCH} search --repeats 7 --seconds 2", 3),
     Speed("configs.jsonl", f"{_BENCH} configs --short --repeats 1", 2),
     Speed("flags.jsonl", f"{_BENCH} flags --repeats 3 --seconds 0.25", 15),

@@ -271,7 +271,8 @@ class SingleTrack(Track):
         mask = self.laws.check_mask(found, space, needed=not self.over)
         self.laws.check_observation(observation, self.env.observation_space)
         self.turn = {} if self.over else {"": Choice(space, mask)}
-        return make_frame("", mask, observation, paid, info)
+        # Nobody chooses after the end: masks of two packages need not agree there.
+        return make_frame("", None if self.over else mask, observation, paid, info)
 
 
 class VectorTrack(Track):

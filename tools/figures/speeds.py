@@ -217,3 +217,30 @@ def scale() -> str:
     )
     host = record.head["host"]
     return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {host['physical_cores']} cores."
+
+
+def one_game() -> str:
+    """Return how fast the 8-puzzle is in plain Python and as a game of fastenv, and trainings."""
+    record, both = newest("foreign.jsonl"), ("stepped", "trained")
+    rows = [row for row in record.rows if "way" in row]
+    found = {(row["num_envs"], row["way"], row["what"]): row for row in rows}
+    made = []
+    for lanes, way in dict.fromkeys((row["num_envs"], row["way"]) for row in rows):
+        cells = [cell for what in both for cell in _over_plain(found[lanes, way, what])]
+        made.append([way, f"{lanes}", *cells])
+    speeds = [head for what in both for head in (f"{what}: decisions a CPU second", "times plain")]
+    most = max(row["num_envs"] for row in rows)
+    stepped, trained = (found[most, "fastenv, Numba", what]["over_plain"] for what in both)
+    said = (
+        f"With {most} lanes the port takes {stepped:,.0f} times as many steps in Numba as the "
+        f"plain environment, and a training {trained:.1f} times as many decisions."
+    )
+    about = f"{record.source}, {record.load}, on {machine.describe(record.head['host'])}"
+    return f"{table(('the 8-puzzle', 'lanes', *speeds), made)}\n\n{said} {about}."
+
+
+def _over_plain(row: Row) -> tuple[str, str]:
+    """Return decisions a CPU second, and how many times those of the plain environment."""
+    speed = spread(row["steps_per_cpu_s"], row["steps_per_cpu_s_all"], lambda x: f"{x:,.0f}")
+    turns = row["over_plain_all"]
+    return speed, "" if set(turns) == {1} else ratio({"all": turns}, 2)
