@@ -12,7 +12,7 @@ from tests.needs import needs_core
 from tests.tables import walk
 from tools import bids
 from training.apps.skullking import bidding
-from training.apps.skullking.bidding import PLAYERS, TABLE, Bids, Hand
+from training.apps.skullking.bidding import HIGH, PLAYERS, TABLE, Bids, Hand
 from training.evaluation.loop import Loop
 from training.players.bots import Bot
 from training.players.names import load_who
@@ -50,6 +50,37 @@ def of_the_champion():
 def test_the_champion_bids_a_hand_as_is_right(hand, of_the_champion):
     bid = of_the_champion[hand.name]
     assert hand.least <= bid <= hand.most, hand.why
+
+
+@pytest.fixture(scope="module")
+def record():
+    return json.loads((ROOT / "benchmarks/skullking-bids.json").read_text(encoding="utf-8"))
+
+
+def test_the_record_is_of_the_champion_and_of_the_list(record, of_the_champion):
+    head = json.loads((CHAMPION / "config.json").read_text(encoding="utf-8"))
+    assert record["config_sha256"] == head["sha256"], "take it again: docs/howto/reproduce.md"
+    found = {row["name"]: row["bid"] for row in record["hands"]}
+    assert found == of_the_champion
+    for row, hand in zip(record["hands"], HANDS, strict=True):
+        assert (row["least"], row["most"]) == (hand.least, hand.most)
+        assert row["right"] == hand.allows(row["bid"])
+
+
+def test_what_is_right_for_a_hand_is_what_search_bids(record):
+    """It knows nothing of the list, and nothing of the bids of the agent whose cards it plays."""
+    right = [hand.allows(row["search"]) for row, hand in zip(record["hands"], HANDS, strict=True)]
+    assert np.mean(right) >= 0.9
+
+
+@pytest.mark.parametrize("least", [pytest.param(HIGH, marks=missed(HIGH))])
+def test_the_champion_bids_high_as_often_as_search(record, least):
+    """Of 5,000 rounds of four champions, within two points of a search of 256 worlds."""
+    searched = record["searched"]
+    assert record["rounds"] == 5000
+    assert record["high"] == least
+    assert searched["options"]["worlds"] == 256
+    assert abs(record["played"]["high"][0] - searched["search"]["high"][0]) <= 0.02
 
 
 # -- the list --------------------------------------------------------------------------------------
