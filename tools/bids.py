@@ -116,7 +116,7 @@ def main(argv: list[str] | None = None) -> int:
     some = Bids(found.rows[chosen], found.bids[chosen], found.won[chosen])
     record = {
         "who": args.agent,
-        "config_sha256": who.config.sha256(),
+        "checkpoint": {"name": who.path.name, "sha256": files.sha256(who.path / "MANIFEST.json")},
         "table": {"env": TABLE.env, **TABLE.options},
         "rounds": args.rounds,
         "first_seed": SEED,

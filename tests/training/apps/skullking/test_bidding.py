@@ -16,6 +16,7 @@ from training.apps.skullking.bidding import HIGH, PLAYERS, TABLE, Bids, Hand
 from training.evaluation.loop import Loop
 from training.players.bots import Bot
 from training.players.names import load_who
+from training.run import files
 
 pytestmark = needs_core
 ROOT = Path(__file__).resolve().parents[4]
@@ -58,8 +59,10 @@ def record():
 
 
 def test_the_record_is_of_the_champion_and_of_the_list(record, of_the_champion):
-    head = json.loads((CHAMPION / "config.json").read_text(encoding="utf-8"))
-    assert record["config_sha256"] == head["sha256"], "take it again: docs/howto/reproduce.md"
+    name = (CHAMPION / "checkpoints/latest").read_text(encoding="utf-8").strip()
+    sha256 = files.sha256(CHAMPION / "checkpoints" / name / "MANIFEST.json")
+    again = "take it again: docs/howto/reproduce.md"
+    assert record["checkpoint"] == {"name": name, "sha256": sha256}, again
     found = {row["name"]: row["bid"] for row in record["hands"]}
     assert found == of_the_champion
     for row, hand in zip(record["hands"], HANDS, strict=True):
