@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of `python docs/figures.py` the first is docs/
 
 from tools.figures import (  # noqa: E402
+    bids,
     cards,
     drmario,
     environments,
@@ -36,6 +37,8 @@ def card_tables(agent: str) -> dict[str, Callable[[], str]]:
         "skullking": {
             "matches": lambda: learning.pretrained("skullking", "trained"),
             "search": search.champion,
+            "bids": bids.by_strength,
+            "hands": bids.hands,
         },
         "skullking-ppo": {"matches": lambda: learning.pretrained("skullking-ppo", "trained")},
         "gameboy": {"goal": lambda: games.game_boy_agents("goal-1")},
@@ -62,6 +65,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "milestones": learning.milestones,
             "champion": learning.champion,
             "agents": lambda: learning.pretrained("skullking"),
+            "bids": bids.overall,
             "ladder": learning.ladder,
             "responses": learning.responses,
             "agent": learning.agent_milestones,

@@ -306,9 +306,14 @@ def test_search_shows_a_decision_and_what_search_is_worth(show: Show) -> None:
     record = json.loads((ROOT / "benchmarks" / "skullking-search.json").read_text("utf-8"))
     others = ", ".join(dict.fromkeys(row["against"] for row in record["rows"]))
     assert f"{len(record['rows'])} rows of skullking-search.json, against {others}" in text
+    bids = json.loads((ROOT / "benchmarks" / "skullking-bids.json").read_text("utf-8"))
+    for summary in (bids["played"], bids["searched"]["search"]):
+        high = "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * share for share in summary["high"]))
+        shown = f"{summary['bids']:,} bids, {high} of {bids['high']} and more"
+        assert shown in text, "run python -m tools.notebooks 08"
     means = [int(mean.replace(",", "")) for mean in re.findall(r"profit +([\d,]+) on", text)]
     assert means[1] > means[0]  # with search
-    assert pictures(notebook) == 7
+    assert pictures(notebook) == 8
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

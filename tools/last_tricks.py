@@ -20,12 +20,12 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from tools.command import new_parser
+from training.apps.skullking.bidding import TABLE, decide
 from training.evaluation.intervals import Resamples
 from training.evaluation.loop import Loop
 from training.players.draws import mix
 from training.players.names import load_who, make_player
-from training.players.player import begin_all, every_lane
-from training.players.table import Table
+from training.players.player import every_lane
 from training.run import files, machine
 from training.search.rules import margin
 
@@ -36,7 +36,6 @@ SEARCHES = [
     f"search:{agent},worlds={worlds},rollouts=heuristic" for agent in AGENTS for worlds in (32, 256)
 ]
 WHO = ("heuristic", "rule_hard", *AGENTS, *SEARCHES)
-TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 WORLDS = (128, 32)  # of the first decision and of later ones
 SEED = 60_000
 PARTS = 1 << 16  # rows that are looked at together
@@ -57,14 +56,6 @@ def positions(count: int, tricks: int) -> np.ndarray:
         met.append(rows[here])
     every = np.concatenate(met)
     return every[rng.permutation(len(every))[:count]]
-
-
-def decide(who: str, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
-    """Choose the actions of a player in rows, int32 (n,)."""
-    engine.set_states(rows)
-    player = make_player(load_who(who), engine)
-    begin_all(player, engine, 1)
-    return player.act(engine, every_lane(engine))
 
 
 def action_values(
@@ -186,7 +177,7 @@ def judge(rows: np.ndarray, tricks: int) -> list[dict[str, Any]]:
     ones = np.ones((len(rows), 1))
     made = []
     for who in WHO:
-        actions = decide(who, engine, rows)
+        actions = decide(load_who(who), engine, rows)
         behind = regret(first, second, actions)
         same = float((actions == np.nanargmax(first, axis=1)).mean())
         made.append(
