@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.tables import SPEEDS, Reason
+from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
 from tests.tables import walk
 from tests.training.played import play_episodes
 from training.apps.drmario import best_times
-from training.apps.drmario.best_times import BestTimes, Clear, RecordError
-from training.apps.drmario.evaluation import clears_of
+from training.apps.drmario.best_times import BestTimes, Clear, RecordError, clears_of
 from training.apps.drmario.records import COLUMNS, RecordsOfRun
 from training.players.bots import Bot
 from training.ppo.options import NativeRun
@@ -56,8 +56,14 @@ CLEARS = recorded_clears()
 
 
 @pytest.fixture
+def few(monkeypatch):
+    """Keep three clears of a game."""
+    monkeypatch.setattr(best_times, "KEEP", 3)
+
+
+@pytest.fixture
 def store(tmp_path):
-    with BestTimes(tmp_path / "times.sqlite", keep=3) as opened:
+    with BestTimes(tmp_path / "times.sqlite") as opened:
         yield opened
 
 
@@ -131,13 +137,13 @@ NO_CLEARS = [None, 3, "clears", [3], [CLEARS[0], None]]
 def test_what_is_no_clear_is_refused_and_nothing_is_written(store, subtests):
     for clears in NO_CLEARS:
         with subtests.test(repr(clears)):
-            with pytest.raises(RecordError, match=r"clears=.* a sequence of Clear"):
+            with pytest.raises(ConfigError, match=r"clears=.* a sequence of Clear"):
                 store.add(clears)
             assert rows_of(store.path) == []
 
 
 def test_a_run_has_a_name(store):
-    with pytest.raises(RecordError, match="run_id=5"):
+    with pytest.raises(ConfigError, match="run_id=5"):
         store.add(CLEARS[:1], 5)
     assert rows_of(store.path) == []
 
@@ -161,14 +167,12 @@ NONSENSE = [
     (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
     (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
     (lambda store: store.quantiles(0, "high", of="seconds"), "of='seconds'"),
-    (lambda store: BestTimes(store.path, keep=0), "keep=0"),
-    (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
 ]
 
 
 def test_questions_that_make_no_sense_are_refused_by_name(store, subtests):
     for ask, message in NONSENSE:
-        with subtests.test(message), pytest.raises(RecordError, match=message):
+        with subtests.test(message), pytest.raises(ConfigError, match=message):
             ask(store)
 
 
@@ -251,7 +255,7 @@ def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
     played = play_episodes(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
-    clears = clears_of(played, ["low"] * len(played))
+    clears = clears_of(played.with_column("speed", "low"))
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}
     assert store.add(clears) == len(clears)
@@ -263,7 +267,7 @@ def believing(monkeypatch):
     monkeypatch.setattr(best_times, "replay", lambda clears: ["00"] * len(clears))
 
 
-@pytest.mark.usefixtures("believing")
+@pytest.mark.usefixtures("believing", "few")
 def test_the_fastest_of_a_game_are_kept(store):
     clears = [Clear(5, "medium", 77, frames, 9, (frames,)) for frames in (50, 20, 40, 30, 10)]
     assert store.add(clears[:4]) == 3
@@ -376,14 +380,14 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
     assert len(rows_of(path)) == 2
 
 
-@pytest.mark.usefixtures("believing")
+@pytest.mark.usefixtures("believing", "few")
 def test_noted_clears_of_a_game_are_the_fastest_of_file_and_notes(tmp_path):
     """The same clears, wherever the file takes them in, are as many new."""
     several = [Clear(5, "medium", 77, n, 9, (n,)) for n in (50, 20, 40, 20, 30, 50, 10, 60, 20, 5)]
-    with BestTimes(tmp_path / "at once.sqlite", keep=3) as one:
+    with BestTimes(tmp_path / "at once.sqlite") as one:
         expected = [one.add([clear]) for clear in several]
         kept = one.top(5, "medium")
-    with BestTimes(tmp_path / "noted.sqlite", keep=3) as other:
+    with BestTimes(tmp_path / "noted.sqlite") as other:
         found = []
         for number, clear in enumerate(several):
             found.append(other.note([clear]))

@@ -11,12 +11,10 @@ from fastenv.drmario.seeds import registry_seeds, seed_of
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
 from tests.tables import walk
-from training.apps.drmario import seed_command as command
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.costs import columns, cvar
-from training.apps.drmario.players import find_player
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.compare import columns, cvar
+from training.apps.drmario.seeds import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results
@@ -142,8 +140,8 @@ def swept(tmp_path_factory):
     args = ["greedy", "--out", str(folder / "out"), "--levels", "0", "2", "--seeds", "2"]
     args += ["--episodes", "10", "--t-max", "9000", "--traces", "1"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seeds, "find_player", lambda *args, **options: (Moody, None))
-        assert command.main([*args, "--best-times", str(folder / "times.sqlite")]) == 0
+        patch.setattr(seeds, "load_player", lambda *args: (Moody, None))
+        assert seeds.main([*args, "--best-times", str(folder / "times.sqlite")]) == 0
     return folder
 
 
@@ -207,8 +205,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     plan = Plan(levels=(0,), seeds=2, episodes=3, t_max=2000)
 
     def play(who, seed=0):
-        player, _ = find_player(who)
-        results = seeds.play({}, player, replace(plan, seed=seed))
+        results = seeds.play_plan(who, replace(plan, seed=seed), {}, sample=True)
         assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
         assert (results["ticks"] <= 2000 + 500).all()
         ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)
@@ -247,13 +244,13 @@ def test_what_cannot_be_is_refused_by_name(tmp_path, capsys, subtests):
     for args, message in REFUSED:
         with subtests.test(message):
             out = tmp_path / "out"
-            assert command.main([*args, "--out", str(out)]) == 2
+            assert seeds.main([*args, "--out", str(out)]) == 2
             assert message in capsys.readouterr().err
             assert not out.exists() or not list(out.iterdir())
 
 
 def test_seeds_are_those_of_the_registry():
-    games = list(Plan(levels=(3, 4), speeds=("low", "high"), seeds=2).games())
+    games = Plan(levels=(3, 4), speeds=("low", "high"), seeds=2).games()
     assert games[:3] == [(3, "low", 0), (3, "low", 1), (3, "high", 0)]
     assert len(games) == 8
     assert registry_seeds()[3, 0] == seed_of("L03_S000")[1]
