@@ -333,7 +333,7 @@ def make_times(folder: Path) -> None:
     games = Evaluation("times", best_times.ENV, options, ["first"], seeds=range(3, 7), max_steps=60)
     played = play(games, keep_actions=["first"])
     with best_times.BestTimes(folder / "times.sqlite") as store:
-        store.add(best_times.clears_of(played.with_column("speed", "low"))[:2], "run")
+        store.add(best_times.list_clears(played.with_column("speed", "low"))[:2], "run")
 
 
 def read_times(folder: Path) -> None:

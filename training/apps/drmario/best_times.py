@@ -111,7 +111,7 @@ class Clear:
     run_id: str = field(default="", compare=False)
 
 
-def clears_of(played: Results) -> list[Clear]:
+def list_clears(played: Results) -> list[Clear]:
     """Return the cleared episodes of an evaluation.
 
     Parameters

@@ -119,8 +119,8 @@ def play_games(
     Returns
     -------
     Results
-        With actions, the :func:`columns` of costs, and ``game``, the number of the game, and its
-        ``speed``.
+        With actions, the columns of :func:`make_columns`, and those of the game: ``game``, its
+        number, and ``speed``.
     """
     from training.evaluation.evaluation import Evaluation, play
 
@@ -141,7 +141,7 @@ def play_games(
 
     how: dict[str, Any] = {"prepare": prepare, "give_up": is_late, "sample": sample}
     played = play(every.by({"player": player}), keep_actions=("player",), **how)
-    played = replace(played, about={**played.about, **columns(t_max)})
+    played = replace(played, about={**played.about, **make_columns(t_max)})
     number = np.arange(len(played)) // episodes
     return played.with_column("game", number).with_column("speed", [games[k][1] for k in number])
 
@@ -149,7 +149,7 @@ def play_games(
 # -- costs -----------------------------------------------------------------------------------------
 
 
-def columns(t_max: int) -> dict[str, Column]:
+def make_columns(t_max: int) -> dict[str, Column]:
     """Return the columns of episodes that follow from those of Dr. Mario.
 
     Parameters

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL
-from training.apps.drmario.best_times import BestTimes, clears_of, prepare
+from training.apps.drmario.best_times import BestTimes, list_clears, prepare
 from training.evaluation.judging import JudgingRules
 from training.evaluation.report import EvaluationReport
 from training.players.trained import Trained
@@ -65,7 +65,7 @@ def keep_clears(
     with BestTimes(path) as store:
         rules = with_defaults(trained.config.env, evaluated.env_options)
         speed = rules.get("speed", DrMarioConfig.speed)
-        clears = clears_of(played.with_column("speed", speed))
+        clears = list_clears(played.with_column("speed", speed))
         folders = trained.path.resolve().parents
         run = next(folder for folder in folders if (folder / "config.json").is_file())
         count = store.add(clears, run.name)

@@ -45,7 +45,7 @@ WEIGHTS, FRAME_WEIGHTS = t.LOOKAHEAD_FAR, (-8, -5, -12)
 Array = npt.NDArray[Any]
 
 
-def heaviest(boards: Array, weights: Array, width: int) -> Array:
+def choose_heaviest(boards: Array, weights: Array, width: int) -> Array:
     """Return the indices of the heaviest positions, without repeats of a bottle, best first.
 
     Parameters
@@ -62,7 +62,7 @@ def heaviest(boards: Array, weights: Array, width: int) -> Array:
     return numbers
 
 
-def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
+def find_fastest(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
     """Return the fastest clear that a beam finds, or None if all of its positions lose.
 
     Parameters
@@ -110,7 +110,7 @@ def _search(
         if clear is not None:
             parent, action, limit = clear
             fastest = limit, (*_read_trace(steps, parent), action)
-        chosen = heaviest(behind["board"], weights, engine.num_envs)
+        chosen = choose_heaviest(behind["board"], weights, engine.num_envs)
         if not len(chosen):
             break
         steps.append((parents[chosen], behind["action"][chosen]))
@@ -177,7 +177,7 @@ class Trace:
         return np.array([next(self._left)], np.int32)
 
 
-def replay_of(clear: Clear) -> replays.Replay:
+def make_replay(clear: Clear) -> replays.Replay:
     """Return a clear as a recorded episode of buttons, one a frame.
 
     Parameters
@@ -251,7 +251,7 @@ def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -
     """Search one game, write and print its fastest clear, and return its part of the record."""
     name, seed = seed_id(level, index), seeds_of(level)[index]
     begun = time.process_time()
-    clear = fastest_clear(level, speed, seed, args.width)
+    clear = find_fastest(level, speed, seed, args.width)
     seconds = round(time.process_time() - begun, 1)
     row = {"seed_id": name, "level": level, "speed": speed, "seed": seed, "cpu_s": seconds}
     if clear is None:
@@ -261,7 +261,7 @@ def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -
     if args.best_times is not None:
         line += _store(args.best_times, clear)
     if args.replays is not None:
-        line += f", {replays.save(replay_of(clear), args.replays)}"
+        line += f", {replays.save(make_replay(clear), args.replays)}"
     print(line, flush=True)
     return {**row, "frames": clear.frames, "pills": clear.spawns, "trace": list(clear.trace)}
 

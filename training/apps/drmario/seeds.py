@@ -19,7 +19,7 @@ import numpy as np
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, REGISTRY_SEEDS, SPEEDS
 from fastenv.options import parse_option
-from training.apps.drmario.best_times import ENV, BestTimes, clears_of, prepare
+from training.apps.drmario.best_times import ENV, BestTimes, list_clears, prepare
 from training.apps.drmario.compare import MEASURES, compare, load_player, play_games
 from training.evaluation import replays
 from training.evaluation.intervals import Interval
@@ -200,7 +200,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
     values = {name: getattr(args, name) for name in asdict(Plan())}
     plan = Plan(**{name: value for name, value in values.items() if value is not None})
-    as_parquet([])  # refused before minutes of play
+    format_parquet([])  # refused before minutes of play
     options, players = _find_players(args)
     files.prepare("--out", args.out / "seeds.csv")
     if args.best_times is not None:
@@ -210,12 +210,12 @@ def evaluate(args: argparse.Namespace) -> None:
         for tau, player in players.items()
     }
     rows = [
-        row_of(game, results.of(game=number), plan) | {"risk_tau": tau}
+        compute_row(game, results.of(game=number), plan) | {"risk_tau": tau}
         for tau, results in played.items()
         for number, game in enumerate(plan.games())
     ]
     files.write_csv(args.out / "seeds.csv", rows, list(TYPES))
-    files.write_bytes(args.out / "seeds.parquet", as_parquet(rows))
+    files.write_bytes(args.out / "seeds.parquet", format_parquet(rows))
     odd = [
         each | {"risk_tau": tau}
         for tau, results in played.items()
@@ -223,7 +223,7 @@ def evaluate(args: argparse.Namespace) -> None:
     ]
     names = [*NAMED, "episode", "what", "frames", "file"]
     files.write_csv(args.out / "anomalies.csv", odd, names)
-    levels = by_level(plan, played)
+    levels = compare_levels(plan, played)
     head = {
         "who": args.who,
         "deterministic": args.deterministic,
@@ -239,7 +239,7 @@ def evaluate(args: argparse.Namespace) -> None:
     console.print(_make_levels_table(levels))
     console.print(f"{args.out}: {len(rows)} games, {len(odd)} anomalies")
     if args.best_times is not None:
-        every = [clear for results in played.values() for clear in clears_of(results)]
+        every = [clear for results in played.values() for clear in list_clears(results)]
         clears = list(dict.fromkeys(every))
         with BestTimes(args.best_times) as store:
             count = store.add(clears, args.who)
@@ -282,7 +282,7 @@ def play_plan(player: Playing, plan: Plan, options: Mapping[str, Any], *, sample
 # -- figures ---------------------------------------------------------------------------------------
 
 
-def row_of(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
+def compute_row(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
     """Compute the figures of a game; those of clears are None without any."""
     cleared, frames = episodes["cleared"], episodes["ticks"].astype(float)
     times = frames[cleared]
@@ -307,7 +307,7 @@ def _name(game: tuple[int, str, int]) -> dict[str, Any]:
     return {"level": level, "speed": speed, "seed": seed, "seed_id": name}
 
 
-def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
+def compare_levels(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
     """Return a record for each level, speed and quantile, with 95 % intervals over games.
 
     Parameters
@@ -336,7 +336,7 @@ def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[st
     return records
 
 
-def anomalies(episodes: Results) -> list[tuple[int, str]]:
+def find_anomalies(episodes: Results) -> list[tuple[int, str]]:
     """Return the episodes of a game that are not like the others, and why.
 
     They ended otherwise than most, or were cleared far more slowly than the mean.
@@ -363,7 +363,7 @@ def record_anomalies(
         episodes, named = played.of(game=game_number), _name(game)
         assert episodes.actions is not None
         kept = {"level": named["level"], "speed": named["speed"], "game_seed": named["seed"]}
-        for number, what in anomalies(episodes)[: plan.traces]:
+        for number, what in find_anomalies(episodes)[: plan.traces]:
             actions = episodes.actions[number].tolist()
             replay = replays.record(ENV, {**options, **kept}, 0, actions)
             file = str(replays.save(replay, folder / "anomalies").relative_to(folder))
@@ -375,7 +375,7 @@ def record_anomalies(
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+def format_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Return rows as Parquet, with the types of :data:`TYPES`.
 
     Raises

@@ -22,7 +22,7 @@ from tests.needs import needs_core
 from tests.tables import walk
 from tests.training.played import play_episodes
 from training.apps.drmario import best_times
-from training.apps.drmario.best_times import BestTimes, Clear, RecordError, clears_of
+from training.apps.drmario.best_times import BestTimes, Clear, RecordError, list_clears
 from training.apps.drmario.records import COLUMNS, RecordsOfRun
 from training.players.bots import Bot
 from training.ppo.options import NativeRun
@@ -255,7 +255,7 @@ def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
     played = play_episodes(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
-    clears = clears_of(played.with_column("speed", "low"))
+    clears = list_clears(played.with_column("speed", "low"))
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}
     assert store.add(clears) == len(clears)

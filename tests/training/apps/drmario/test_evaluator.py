@@ -14,7 +14,7 @@ from tests.tables import walk
 from training.apps.drmario.best_times import ENV
 from training.apps.drmario.compare import cvar
 from training.apps.drmario.evaluator import model, samples
-from training.apps.drmario.evaluator.command import calibration
+from training.apps.drmario.evaluator.command import measure_calibration
 from training.apps.drmario.evaluator.features import (
     NUMBERS,
     SITUATION,
@@ -210,7 +210,7 @@ def test_quantiles_of_outcomes_are_learnt():
         (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9
         assert np.abs(got - wanted).max() < 450, f"seed {SEED}"
-    said = calibration(evaluator, found)
+    said = measure_calibration(evaluator, found)
     assert said["worst"] < 0.08
     assert said["games"] == 4000
     assert (np.array(said["intervals"])[:, 0] <= said["shares"]).all()

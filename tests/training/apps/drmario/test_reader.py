@@ -309,13 +309,13 @@ def test_scores_count_cells_boards_pills_and_previews(rows, shown):
     wanted = shown[1]
     falls = (cell_classes.read_cells(wanted).pill != NO_PILL).any(1)
     found = wanted.copy()
-    every = measure.scores(found, wanted)
+    every = measure.score(found, wanted)
     assert {part["share"][0] for part in every.values()} == {1.0}
     one, other = np.flatnonzero(falls)[:2]
     for frame, cell in ((one, BOARD - 1), (other, BOARD)):
         alternatives = CLASS_OF[[Tile.LEFT, Tile.LEFT | 1]]
         found[frame, cell] = alternatives[int(found[frame, cell] == alternatives[0])]
-    scores = measure.scores(found, wanted)
+    scores = measure.score(found, wanted)
     n, k = len(rows), falls.sum()
     assert scores["cells"] == {"share": scores["cells"]["share"], "of": n * t.CELLS}
     assert scores["cells"]["share"][0] == pytest.approx(1 - 1 / (n * t.CELLS))
@@ -330,7 +330,7 @@ class Exact(CameraPlayer):
 
     def _read(self, rows, lanes):
         views = [cell_classes.game_views(row)[0] for row in rows]
-        return np.array([cell_classes.classes_of(view) for view in views], np.uint8).reshape(
+        return np.array([cell_classes.encode_cells(view) for view in views], np.uint8).reshape(
             -1, cell_classes.CELLS
         )
 

@@ -124,7 +124,7 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     player, options = load_player(args.player or head.about["bot"], flag="--player")
     require(options is None, "--player", args.player, "a bot or lookahead:FILE")
     games = samples.draw_games(args.games, head.levels, head.speeds, seed, odd=True)
-    result = calibration(evaluator, samples.play(player, games, most=MOST, seed=seed))
+    result = measure_calibration(evaluator, samples.play(player, games, most=MOST, seed=seed))
     title = f"{args.file}: {result['games']} games, {result['decisions']:,} decisions"
     shown = make_table(title, None, (), ("quantile", "outcomes at or below", "95 %"))
     names = ("deciles", "shares", "intervals")
@@ -136,7 +136,7 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     return result
 
 
-def calibration(evaluator: Evaluator, samples: np.ndarray) -> dict[str, Any]:
+def measure_calibration(evaluator: Evaluator, samples: np.ndarray) -> dict[str, Any]:
     """Compare predictions of an evaluator with the outcomes.
 
     Parameters

@@ -145,11 +145,11 @@ def shoot(pictures: np.ndarray, cameras: np.ndarray, rng: np.random.Generator) -
     -------
     ndarray of uint8, shape (n, 400, 300, 3)
     """
-    of = {name: tensor_of(cameras, name) for name in CAMERA.names or ()}
+    of = {name: get_tensor(cameras, name) for name in CAMERA.names or ()}
     ground = of["ground"][:, :, None, None]
     pixels = torch.from_numpy(pictures).float()
     coloured = torch.einsum("nij,nhwj->nihw", of["colours"] / 255, pixels)
-    at = (points_of(*FRAME) - of["shift"][:, None]) @ of["matrix"].inverse().mT
+    at = (list_points(*FRAME) - of["shift"][:, None]) @ of["matrix"].inverse().mT
     frames = interpolate(coloured - ground, at).unflatten(2, FRAME) + ground  # 0 outside: ground
     frames = _blur(frames, of["blur"])
     down, right = (torch.linspace(-1, 1, side) for side in FRAME)
@@ -177,12 +177,12 @@ def _blur(images: Tensor, deviations: Tensor) -> Tensor:
     return blurred.view_as(images)
 
 
-def tensor_of(cameras: np.ndarray, name: str) -> Tensor:
+def get_tensor(cameras: np.ndarray, name: str) -> Tensor:
     """Return a field of cameras as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(cameras[name]))
 
 
-def points_of(rows: int, columns: int) -> Tensor:
+def list_points(rows: int, columns: int) -> Tensor:
     """Return the middle of each pixel from the middle of an image: (rows * columns, 2)."""
     down = torch.arange(rows) - (rows - 1) / 2
     right = torch.arange(columns) - (columns - 1) / 2

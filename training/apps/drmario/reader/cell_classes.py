@@ -64,7 +64,7 @@ class Reading:
     preview: np.ndarray
 
 
-def classes_of(view: BottleView) -> np.ndarray:
+def encode_cells(view: BottleView) -> np.ndarray:
     """Return the class of every cell of a picture, uint8, shape (138,)."""
     tiles = np.full(CELLS, t.EMPTY, np.uint8)
     tiles[t.COLUMNS : BOARD] = view.cells
@@ -94,7 +94,7 @@ def draw_pictures(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     views = [game_views(row)[0] for row in rows]
     pictures = np.stack([np.asarray(picture.image_of([view]).reduce(2)) for view in views])
-    return pictures, np.stack([classes_of(view) for view in views])
+    return pictures, np.stack([encode_cells(view) for view in views])
 
 
 def read_cells(classes: np.ndarray) -> Reading:

@@ -57,10 +57,10 @@ def measure(reader: Reader, count: int, seed: int = 0, agent: Path | None = None
         pictures, classes = cell_classes.draw_pictures(rows[k : k + BATCH])
         read.append(reader.read_classes(camera.shoot(pictures, cameras[k : k + BATCH], rng)))
         wanted.append(classes)
-    return scores(np.concatenate(read), np.concatenate(wanted))
+    return score(np.concatenate(read), np.concatenate(wanted))
 
 
-def scores(classes: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
+def score(classes: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
     """Return shares of what was read right.
 
     Parameters

@@ -70,7 +70,7 @@ class Reader(nn.Module):
             nn.init.zeros_(last.bias)
         half = torch.tensor([camera.PICTURE[1], camera.PICTURE[0]]) / 2
         middles = torch.from_numpy(MIDDLES) / 2 - half
-        patch = camera.points_of(SIDE, SIDE) * STEP
+        patch = camera.list_points(SIDE, SIDE) * STEP
         self.corners: Tensor  # of a picture, (3, 2)
         signs = torch.tensor([[-1, -1], [1, -1], [-1, 1]])
         self.register_buffer("corners", signs * half, False)
@@ -78,7 +78,7 @@ class Reader(nn.Module):
         self.register_buffer("points", middles[:, None] + patch, False)
         self.coarse: Tensor
         rows, columns = (side // COARSE for side in camera.FRAME)
-        self.register_buffer("coarse", camera.points_of(rows, columns) * COARSE, False)
+        self.register_buffer("coarse", camera.list_points(rows, columns) * COARSE, False)
 
     def places(self, frames: Tensor, rounds: int = ROUNDS) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield where the pictures in frames lie, nearer each time, as :meth:`classes` takes it.

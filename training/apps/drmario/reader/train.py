@@ -19,7 +19,7 @@ from training.nets.descent import descend
 from training.run.options import require
 from training.run.seeds import TRAINING_BIT
 
-SEEDS = 1000  # of the positions of one training, at most
+SEEDS = 10**7  # of the positions of one training, at most
 WANDERING = 0.5  # share of the patches that lie as the network places them, not as they are
 
 BATCH = 16  # frames
@@ -87,7 +87,7 @@ def _compute_losses(
     pictures, classes = cell_classes.draw_pictures(rows)
     cameras = camera.draw(len(rows), rng)
     frames = as_input(camera.shoot(pictures, cameras, rng))
-    true_matrix, true_shift = (camera.tensor_of(cameras, name) for name in ("matrix", "shift"))
+    true_matrix, true_shift = (camera.get_tensor(cameras, name) for name in ("matrix", "shift"))
     corners, location = place(reader.corners, true_matrix, true_shift), torch.zeros(())
     for matrix, shift in reader.places(frames, 2):
         off = (place(reader.corners, matrix, shift) - corners) / UNITS
