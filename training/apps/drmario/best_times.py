@@ -120,12 +120,13 @@ def list_clears(played: Results) -> list[Clear]:
         With actions, and with the column ``speed``.
     """
     assert played.actions is not None
-    names = ("level", "speed", "game_seed", "ticks", "spawns")
-    return [
-        Clear(int(level), str(speed), *map(int, numbers), tuple(played.actions[k].tolist()))
-        for k in np.flatnonzero(played["reason"] == t.Reason.CLEAR).tolist()
-        for level, speed, *numbers in [[played[name][k] for name in names]]
-    ]
+    names = ("level", "game_seed", "ticks", "spawns")
+    clears = []
+    for k in np.flatnonzero(played["reason"] == t.Reason.CLEAR).tolist():
+        level, seed, frames, spawns = (int(played[name][k]) for name in names)
+        trace = tuple(played.actions[k].tolist())
+        clears.append(Clear(level, str(played["speed"][k]), seed, frames, spawns, trace))
+    return clears
 
 
 class BestTimes:

@@ -14,6 +14,7 @@ from training.evaluation.judging import JudgingRules
 from training.evaluation.report import EvaluationReport
 from training.players.trained import Trained
 from training.run.envs import with_defaults
+from training.run.folder import name_of_agent
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 
@@ -66,9 +67,7 @@ def keep_clears(
         rules = with_defaults(trained.config.env, evaluated.env_options)
         speed = rules.get("speed", DrMarioConfig.speed)
         clears = list_clears(played.with_column("speed", speed))
-        folders = trained.path.resolve().parents
-        run = next(folder for folder in folders if (folder / "config.json").is_file())
-        count = store.add(clears, run.name)
+        count = store.add(clears, name_of_agent(trained.path))
     console.print(f"{path}: {count} new of {len(clears)} clears")
     return {}
 

@@ -20,7 +20,7 @@ from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, REGISTRY_SEEDS, SPEEDS
 from fastenv.options import parse_option
 from training.apps.drmario.best_times import ENV, BestTimes, list_clears, prepare
-from training.apps.drmario.compare import MEASURES, compare, load_player, play_games
+from training.apps.drmario.compare import MEASURES, T_MAX, compare, load_player, play_games
 from training.evaluation import replays
 from training.evaluation.intervals import Interval
 from training.evaluation.results import Results
@@ -113,7 +113,7 @@ class Plan:
     speeds: Sequence[str] = ("medium",)
     seeds: int = 10
     episodes: int = 100
-    t_max: int = 36_000
+    t_max: int = T_MAX
     within: int = 7_200
     traces: int = 3
     seed: int = 0

@@ -95,11 +95,12 @@ def test_costs_equal_those_of_placements_played_one_by_one(decision):
 
 
 @pytest.mark.slow
-def test_two_steps_equal_those_played_one_by_one():
+def test_two_steps_equal_those_played_one_by_one(monkeypatch):
+    monkeypatch.setattr("training.apps.drmario.evaluator.lookahead.BEAM", 3)
     engine = engine_at(9, lanes=1)
     (row,) = engine.get_states()
     lanes = every_lane(engine)
-    got = LookAhead(Judged(), engine, depth=2, beam=3).costs(engine, lanes)[0]
+    got = LookAhead(Judged(), engine, depth=2).costs(engine, lanes)[0]
     first = LookAhead(Judged(), engine).costs(engine, lanes)[0]
     best = np.argsort(first, kind="stable")[:3]
     wanted = [cost_by_hand(row, action, True) for action in best]

@@ -35,10 +35,10 @@ LOOKAHEAD = "lookahead:"
 DEPTH = ":depth2"
 
 
-def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
+def branches(config: DrMarioConfig) -> Branches:
     """Make branches of a game, which try placements in copies of rows."""
     bare = replace(config, obs="none", extras=(), mode="warp")
-    return Branches(BatchEngine(DrMarioGame(bare), lanes, info_columns=()))
+    return Branches(BatchEngine(DrMarioGame(bare), LANES, info_columns=()))
 
 
 def bottles(tried: Expansion) -> np.ndarray:
@@ -111,9 +111,8 @@ class LookAhead:
     measure : str
         What placements are judged by; see :func:`training.apps.drmario.evaluator.model.weigh`.
     depth : {1, 2}
-        Placements that are looked ahead: the pill that falls, and its preview.
-    beam : int
-        With depth 2, how many of the best first placements are looked at further.
+        Placements that are looked ahead: the pill that falls, and its preview, which is placed
+        behind the :data:`BEAM` best first ones.
 
     Raises
     ------
@@ -127,16 +126,14 @@ class LookAhead:
         engine: BatchEngine,
         measure: str = "mean",
         depth: int = 1,
-        beam: int = BEAM,
     ) -> None:
         require(depth in (1, 2), "depth", depth, "1 or 2")
-        require(beam >= 1, "beam", beam, "at least 1")
         config: Any = getattr(engine.game, "config", None)
         fits = getattr(config, "placement", False) and config.agents == 1
         name = getattr(engine.game, "env_id", None)
         require(fits, "env", name, "DrMarioPlacement-v0 with an evaluator: one player, placements")
         self._evaluator = evaluator
-        self._beam = Beam(branches(config), Bottles(evaluator, measure), depth, beam)
+        self._beam = Beam(branches(config), Bottles(evaluator, measure), depth, BEAM)
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Nothing is remembered, and nothing drawn."""

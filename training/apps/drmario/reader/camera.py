@@ -172,9 +172,8 @@ def _blur(images: Tensor, deviations: Tensor) -> Tensor:
     weights /= weights.sum(1, keepdim=True)
     across = weights.repeat_interleave(3, 0)[:, None, None]
     padded = F.pad(images.flatten(0, 1)[None], [BLUR_SIDE // 2] * 4, "replicate")
-    one_each = {"groups": len(across)}
-    blurred = F.conv2d(F.conv2d(padded, across, **one_each), across.mT, **one_each)
-    return blurred.view_as(images)
+    blurred = F.conv2d(padded, across, groups=len(across))
+    return F.conv2d(blurred, across.mT, groups=len(across)).view_as(images)
 
 
 def get_tensor(cameras: np.ndarray, name: str) -> Tensor:
