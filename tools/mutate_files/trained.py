@@ -343,10 +343,7 @@ def read_times(folder: Path) -> None:
     with BestTimes(folder / "times.sqlite") as store, BestTimes(folder / "other.sqlite") as other:
         store.floor(-15, "low")
         store.quantiles(-15, "low", of="spawns")
-        clears = store.top(-15, "low")
-        other.add(clears)
-        store.note(clears)
-        store.write(store.noted()[1])
+        other.add(store.top(-15, "low"))
 
 
 TRAINED = (

@@ -39,41 +39,33 @@ PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
 Game = tuple[int, str, int]  # level, speed and the option ``game_seed``
 
-NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
 KEY = "(level, speed, seed, sequence_sig, trace)"
-FIELDS = f"""(
+SCHEMA = f"""
+CREATE TABLE clears (
     level INTEGER NOT NULL, speed TEXT NOT NULL, seed INTEGER NOT NULL,
     sequence_sig TEXT NOT NULL,  -- of bottle and pills: first 8 bytes of their SHA-1
     frames INTEGER NOT NULL, spawns INTEGER NOT NULL,
     updated_at TEXT NOT NULL, run_id TEXT NOT NULL,
     trace BLOB NOT NULL,  -- placements, little-endian uint16
     PRIMARY KEY {KEY}
-) STRICT"""
-SCHEMA = f"CREATE TABLE clears {FIELDS}"
-INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
-# What is known and not in the file yet, and together with the file.
-NOTED = f"CREATE TEMP TABLE noted {FIELDS}"
-EVERY = f"""
-CREATE TEMP VIEW every AS SELECT {NAMES} FROM noted UNION ALL SELECT {NAMES} FROM main.clears
-WHERE {KEY} NOT IN (SELECT level, speed, seed, sequence_sig, trace FROM noted)
+) STRICT
 """
-UPDATE = "ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id"
-NOTE = f"INSERT INTO noted ({NAMES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {UPDATE}"
-WRITE = f"INSERT INTO clears SELECT {NAMES} FROM noted WHERE rowid <= ? {UPDATE}"
-FORGET = "DELETE FROM noted WHERE rowid <= ?"
-LAST = "SELECT coalesce(max(rowid), 0) FROM noted"
-GAMES = "SELECT DISTINCT level, speed, seed, sequence_sig FROM noted WHERE rowid <= ?"
+INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
+ADD = """
+INSERT INTO clears VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id
+"""
 TRIM = """
-DELETE FROM {0} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
-    SELECT trace FROM {1} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
+DELETE FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
+    SELECT trace FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
     ORDER BY frames, spawns, trace LIMIT ?5
 )
 """
-HAS = f"SELECT 1 FROM every WHERE {KEY} = (?, ?, ?, ?, ?)"
-BEST = "SELECT min({}) FROM every WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+HAS = f"SELECT 1 FROM clears WHERE {KEY} = (?, ?, ?, ?, ?)"
+BEST = "SELECT seed, min({}) FROM clears WHERE level = ? AND speed = ? GROUP BY seed"
 MEASURES = ("frames", "spawns")
-CLEAR = "SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM"
-TOP = f"""{CLEAR} every
+TOP = """
+SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM clears
 WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
 ORDER BY frames, spawns, seed, trace LIMIT ?4
 """
@@ -179,9 +171,6 @@ class BestTimes:
                 self._file.execute(f"PRAGMA user_version = {VERSION}")
             elif versions != [APPLICATION, VERSION]:
                 raise RecordError(f"{self.path} is a database, but no store of times.")
-        self._file.execute("PRAGMA temp_store = MEMORY")
-        self._file.execute(NOTED)
-        self._file.execute(EVERY)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -210,10 +199,10 @@ class BestTimes:
             raise RecordError(message) from error
 
     @contextmanager
-    def _begin_transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    def _begin_transaction(self) -> Iterator[None]:
         """Write all of a block in one transaction, or nothing."""
         with self._name_file_in_errors():
-            self._file.execute(begin)
+            self._file.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._file.execute("COMMIT")
@@ -241,48 +230,17 @@ class BestTimes:
         RecordError
             One does not replay; nothing is written.
         """
-        rows = _make_rows(clears, run_id)
+        require(isinstance(run_id, str), "run_id", run_id, "a text")
+        signatures, now, keys = replay(clears), machine.now(), []
         with self._begin_transaction():
-            new = self._note(rows)
-            self._write(MOST)
-            return new
-
-    def note(self, clears: Sequence[Clear], run_id: str = "") -> int:
-        """Keep clears in this object alone until :meth:`write`; else as :meth:`add`.
-
-        A training that is killed goes back to its last checkpoint; a file cannot.
-        """
-        rows = _make_rows(clears, run_id)
-        with self._begin_transaction("BEGIN"):  # in memory
-            return self._note(rows)
-
-    def noted(self) -> tuple[list[Clear], int]:
-        """Return the clears that are noted and not written, and a number for :meth:`write`."""
-        with self._name_file_in_errors():
-            rows = self._file.execute(f"{CLEAR} noted ORDER BY rowid").fetchall()
-            return [*map(self._make_clear, rows)], self._query_one(LAST)
-
-    def write(self, until: int) -> None:
-        """Store the clears that were noted before :meth:`noted` returned this number."""
-        with self._begin_transaction():
-            self._write(until)
-
-    def _note(self, rows: Sequence[tuple[Any, ...]]) -> int:
-        keys = []
-        for row in rows:
-            game, key = row[:4], (*row[:4], row[-1])
-            if not self._has(*key):
-                keys.append(key)
-            self._file.execute(NOTE, row)
-            self._file.execute(TRIM.format("noted", "every"), (*game, KEEP))
-        return sum(self._has(*key) for key in dict.fromkeys(keys))
-
-    def _write(self, until: int) -> None:
-        games = self._file.execute(GAMES, (until,)).fetchall()
-        self._file.execute(WRITE, (until,))
-        self._file.execute(FORGET, (until,))
-        for game in games:
-            self._file.execute(TRIM.format("clears", "clears"), (*game, KEEP))
+            for clear, signature in zip(clears, signatures, strict=True):
+                game = clear.level, clear.speed, clear.seed, signature
+                trace = np.array(clear.trace, "<u2").tobytes()
+                if not self._has(*game, trace):
+                    keys.append((*game, trace))
+                self._file.execute(ADD, (*game, clear.frames, clear.spawns, now, run_id, trace))
+                self._file.execute(TRIM, (*game, KEEP))
+            return sum(self._has(*key) for key in dict.fromkeys(keys))
 
     def _has(self, *key: Any) -> bool:
         return self._file.execute(HAS, key).fetchone() is not None
@@ -291,7 +249,7 @@ class BestTimes:
 
     def floor(self, level: int, speed: str) -> int | None:
         """Return the fewest frames in which a game of a level was cleared, None without one."""
-        return min(self._read_best(level, speed), default=None)
+        return min(self.list_best(level, speed).values(), default=None)
 
     def quantiles(
         self,
@@ -302,23 +260,24 @@ class BestTimes:
         of: str = "frames",
     ) -> list[float]:
         """Return quantiles of the best of a level's games, frames or spawns; nothing without."""
-        require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
         listed = isinstance(fractions, Sequence | np.ndarray)
         possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
         require(possible, "fractions", fractions, "numbers from 0 to 1")
-        best = self._read_best(level, speed, of)
+        best = [*self.list_best(level, speed, of).values()]
         quantiles: list[float] = np.quantile(best, fractions).tolist() if best else []
         return quantiles
 
-    def _read_best(self, level: int, speed: str, of: str = "frames") -> list[int]:
+    def list_best(self, level: int, speed: str, of: str = "frames") -> dict[int, int]:
+        """Return the fewest frames, or spawns, of each game of a level, by seed."""
         _check_game(level, speed)
+        require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
         with self._name_file_in_errors():
-            values = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
-        if not all(map(_is_whole, values)):  # a damaged page may hold what the schema forbids
+            best = dict(self._file.execute(BEST.format(of), (level, speed)))
+        if not all(map(_is_whole, best.values())):  # damage may be what the schema forbids
             game = f"level {level}, {speed}"
             problem = f"a clear of {game} has no whole number of {of}"
             raise RecordError(f"{show_path(self.path)} is damaged: {problem}.")
-        return values
+        return best
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
@@ -336,7 +295,7 @@ class BestTimes:
         return next(iter(self.top(level, speed, 1, seed=seed)), None)
 
     def _make_clear(self, row: Sequence[Any]) -> Clear:
-        """Return the clear of a row of ``CLEAR``."""
+        """Return the clear of a row of ``TOP``."""
         level, speed, seed, frames, spawns, trace, signature, run_id = row
         if not isinstance(trace, bytes) or len(trace) % 2:
             game = f"level {level}, {speed}, seed {seed}"
@@ -393,17 +352,6 @@ def _is_whole(value: object) -> bool:
 
 
 # -- playing again ---------------------------------------------------------------------------------
-
-
-def _make_rows(clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
-    """Play clears again; return their rows in the table."""
-    require(isinstance(run_id, str), "run_id", run_id, "a text")
-    signatures, now = replay(clears), machine.now()
-    return [
-        (*(c.level, c.speed, c.seed, signature, c.frames, c.spawns, now, run_id),
-         np.array(c.trace, "<u2").tobytes())
-        for c, signature in zip(clears, signatures, strict=True)
-    ]  # fmt: skip
 
 
 def replay(clears: Sequence[Clear]) -> list[str]:

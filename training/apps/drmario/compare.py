@@ -143,7 +143,8 @@ def play_games(
     played = play(every.by({"player": player}), keep_actions=("player",), **how)
     played = replace(played, about={**played.about, **make_columns(t_max)})
     number = np.arange(len(played)) // episodes
-    return played.with_column("game", number).with_column("speed", [games[k][1] for k in number])
+    speeds = [games[k][1] for k in number.tolist()]
+    return played.with_column("game", number).with_column("speed", speeds)
 
 
 # -- costs -----------------------------------------------------------------------------------------

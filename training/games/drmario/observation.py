@@ -35,11 +35,12 @@ def parts_of(engine: Engine) -> ObservationParts:
     return ObservationParts(fields=fields, placements=placements, colours=colours)
 
 
-def cells_of_placements() -> tuple[tuple[int, ...], ...]:
+def cells_of_placements() -> tuple[tuple[int, int], ...]:
     """Return the cells of both halves of each placement; -1 for one outside the bottle."""
 
     def cell(half: Half) -> int:
         inside = 0 <= half.row < t.ROWS and 0 <= half.col < t.COLUMNS
         return half.row * t.COLUMNS + half.col if inside else -1
 
-    return tuple(tuple(map(cell, halves_of(n, 0, 0))) for n in range(t.NUM_PLACEMENTS))
+    placements = (halves_of(number, 0, 0) for number in range(t.NUM_PLACEMENTS))
+    return tuple((cell(first), cell(second)) for first, second in placements)

@@ -53,6 +53,7 @@ def recorded_clears():
 
 
 CLEARS = recorded_clears()
+KNOBS = {"level": CLEARS[0].level, "speed": CLEARS[0].speed}
 
 
 @pytest.fixture
@@ -348,25 +349,44 @@ def test_a_file_that_is_no_store_is_refused_by_name(content, tmp_path):
         BestTimes(path).floor(0, "high")
 
 
-def test_noted_clears_are_known_here_and_in_the_file_once_they_are_written(tmp_path):
+@pytest.fixture
+def collected(tmp_path):
+    """The callback of a training on no engine, whose clears are given to it."""
+    made = RecordsOfRun(tmp_path / "times.sqlite", NativeRun(env=best_times.ENV), [], "run")
+    yield made
+    made.close()
+
+
+def note(records, *clears):
+    """Let a training find clears; return how many were new until then."""
+    for clear in clears:
+        records._note(clear)
+    return records.record()["best_times"]["new"]
+
+
+def noted_in(state):
+    return [tuple(values[:5]) for values in state["best_times"]["noted"]]
+
+
+def test_clears_of_a_training_are_in_the_file_once_a_checkpoint_has_them(collected, tmp_path):
     path = tmp_path / "times.sqlite"
-    with BestTimes(path) as store:
-        assert store.note(CLEARS[:2], "run") == 2
-        assert store.note(CLEARS[:3], "run") == 1
-        noted, until = store.noted()
-        assert noted == CLEARS[:3]
-        assert store.note(CLEARS[3:5], "run") == 2
-        assert rows_of(path) == []
-        for clear in CLEARS[:5]:
-            assert store.best(clear.level, clear.speed, clear.seed) == clear
-        floor = store.floor(CLEARS[0].level, CLEARS[0].speed)
-        store.write(until)
-        assert len(rows_of(path)) == 3
-        assert store.noted()[0] == CLEARS[3:5]
-        assert store.floor(CLEARS[0].level, CLEARS[0].speed) == floor
-    with BestTimes(path) as store:  # what was never written is nowhere
-        assert store.noted() == ([], 0)
-        assert store.note(CLEARS, "run") == 3
+    level = SimpleNamespace(get_knob=lambda name, lanes: [KNOBS[name]])
+    assert note(collected, *CLEARS[:2]) == 2
+    assert note(collected, *CLEARS[:3]) == 3
+    state = collected.state()
+    assert noted_in(state) == [(c.level, c.speed, c.seed, c.frames, c.spawns) for c in CLEARS[:3]]
+    assert note(collected, *CLEARS[3:5]) == 5
+    assert rows_of(path) == []
+    floor = collected.floor(level, "frames")
+    own = [c.frames for c in CLEARS[:5] if (c.level, c.speed) == (KNOBS["level"], KNOBS["speed"])]
+    assert floor == pytest.approx(np.quantile(own, 0.1))
+    collected.saved()  # while the training has gone on
+    assert len(rows_of(path)) == 3
+    assert len(noted_in(collected.state())) == 2
+    assert collected.floor(level, "frames") == floor
+    again = RecordsOfRun(path, NativeRun(env=best_times.ENV), [], "run")
+    assert note(again, *CLEARS) == 3  # what was never written is nowhere
+    again.close()
 
 
 def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
@@ -381,17 +401,23 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
 
 
 @pytest.mark.usefixtures("believing", "few")
-def test_noted_clears_of_a_game_are_the_fastest_of_file_and_notes(tmp_path):
+def test_clears_of_a_training_are_the_fastest_of_file_and_checkpoints(
+    collected, tmp_path, monkeypatch
+):
     """The same clears, wherever the file takes them in, are as many new."""
+    monkeypatch.setattr("training.apps.drmario.records.KEEP", 3)
     several = [Clear(5, "medium", 77, n, 9, (n,)) for n in (50, 20, 40, 20, 30, 50, 10, 60, 20, 5)]
     with BestTimes(tmp_path / "at once.sqlite") as one:
-        expected = [one.add([clear]) for clear in several]
+        expected = np.cumsum([one.add([clear]) for clear in several]).tolist()
         kept = one.top(5, "medium")
-    with BestTimes(tmp_path / "noted.sqlite") as other:
-        found = []
-        for number, clear in enumerate(several):
-            found.append(other.note([clear]))
-            if number % 3 == 1:
-                other.write(other.noted()[1])
-        assert found == expected
-        assert other.top(5, "medium", 3) == kept
+    found = []
+    for number, clear in enumerate(several):
+        found.append(note(collected, clear))
+        if number % 3 == 1:
+            collected.state()
+            collected.saved()
+    assert found == expected
+    collected.state()
+    collected.saved()
+    with BestTimes(tmp_path / "times.sqlite") as other:
+        assert other.top(5, "medium") == kept

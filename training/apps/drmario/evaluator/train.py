@@ -238,8 +238,7 @@ def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -
     shape = {name: getattr(config, name) for name in Shape.names()}
     evaluator = new_evaluator(Head(**shape, about=config.to_dict()), config.seed)
     games = draw_games(config.bot_games, config.levels, config.speeds, config.seed)
-    how = {"most": config.most, "explore": EXPLORED, "seed": config.seed}
-    played = samples.play(config.bot, games, **how)
+    played = samples.play(config.bot, games, most=config.most, explore=EXPLORED, seed=config.seed)
     log(summarise(played))
     loss = fit(evaluator, played, config.fit, config.bot_steps)
     log(f"loss {loss:.4f}")
