@@ -158,11 +158,12 @@ def shoot(pictures: np.ndarray, cameras: np.ndarray, rng: np.random.Generator) -
     contrast, brightness, gamma, deviation = (
         of[name][:, None, None, None] for name in ("contrast", "brightness", "gamma", "noise")
     )
-    frames = ((frames - 0.5) * contrast + 0.5 + brightness).clamp(0, 1) ** gamma
+    frames.sub_(0.5).mul_(contrast).add_(0.5 + brightness).clamp_(0, 1).pow_(gamma)
     noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
-    frames += torch.randn(frames.shape, generator=noise) * deviation
-    shown: np.ndarray = (frames.clamp(0, 1) * 255).round().byte().permute(0, 2, 3, 1).numpy()
-    return np.ascontiguousarray(shown)
+    frames += torch.randn(frames.shape, generator=noise).mul_(deviation)
+    shown = frames.clamp_(0, 1).mul_(255).round_().byte().permute(0, 2, 3, 1)
+    films: np.ndarray = shown.contiguous().numpy()
+    return films
 
 
 def _blur(images: Tensor, deviations: Tensor) -> Tensor:
