@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,42 +17,19 @@ from typing import Any
 import numpy as np
 import torch
 
-import fastenv
-from fastenv import BatchEngine, Game
 from tools.command import new_parser, refusing
-from training.evaluation.evaluation import Evaluation
-from training.evaluation.evaluation import play as play_episodes
+from training.apps.drmario.compare import load_player, play_games
 from training.evaluation.intervals import share
-from training.evaluation.results import Results
 from training.games.drmario.splits import draw_seeds
-from training.players.policy import Policy
 from training.players.trained import load_policy
 from training.run import files, machine
 
-ENV = "DrMarioPlacement-v0"
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
 CELLS = [f"{level}:{speed}" for level in LEVELS for speed in SPEEDS]
 BOTS = ["lookahead3", "lookahead2", "greedy", "first", "random"]
-MOST_PILLS = 1000  # of a game
-SEEN = ("obs", "obs_dtype", "extras")  # options of what an agent sees
+MOST_PILLS, MOST_FRAMES = 1000, 10**9  # of a game
 DRAWS = 0  # seed of the draws of game seeds
 QUANTILES = (0.1, 0.5, 0.9)
-
-
-def engine_of(game: Game, seeds: np.ndarray) -> BatchEngine:
-    """Return an engine whose lanes play these seeds of the game's own generator."""
-    engine = BatchEngine(game, len(seeds), info_columns=("viruses", "reason"))
-    for lane, seed in enumerate(seeds.tolist()):
-        engine.configure("game_seed", seed, lane)
-    return engine
-
-
-def player_of(who: str) -> str | Policy:
-    """Return the agent of a folder, which thinks on one core, or the bot of that name."""
-    if not Path(who).is_dir():
-        return who
-    torch.set_num_threads(1)
-    return load_policy(who)
 
 
 def trained_of(folder: Path) -> dict[str, Any]:
@@ -69,52 +45,20 @@ def trained_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def game_of(level: int, speed: str, player: str | Policy) -> Game:
-    """Return the game of a level as the player sees it; a bot looks at the rows."""
-    seen: dict[str, Any] = {"obs": "none"}
-    if isinstance(player, Policy):
-        seen = {name: player.env_spec.options[name] for name in SEEN}
-    return fastenv.make_game(ENV, level=level, speed=speed, **seen)
-
-
-def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Results:
-    """Let a player play one game in every lane, until each has ended or used its pills.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-        Of :func:`engine_of`.
-    player : str or Policy
-        A bot by its name, or an agent.
-    most_pills : int
-
-    Returns
-    -------
-    Results
-        A row for each lane.
-    """
-    games = Evaluation("games", ENV, seeds=range(engine.num_envs), max_steps=most_pills)
-    return play_episodes(games.by({"player": player}), engine)
-
-
 def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[str, Any]:
     """Measure the results of bots at a level and speed."""
     seeds = draw_seeds("reports", episodes, np.random.default_rng([DRAWS, level]))
+    games = [(level, speed, seed) for seed in seeds.tolist()]
     found = {}
     for bot in bots:
-        player = player_of(bot)
-        engine = engine_of(game_of(level, speed, player), seeds)
-        engine.reset_many(seeds=0)
-        first = engine.info["viruses"].astype(int)
-        begun = time.process_time()
-        played = play(engine, player, MOST_PILLS)
-        seconds, cleared = time.process_time() - begun, played["clear"]
+        player, options = load_player(bot)
+        played = play_games(player, games, options, t_max=MOST_FRAMES, max_steps=MOST_PILLS)
+        cleared = played["clear"]
         found[bot] = {
             "cleared": share(cleared).to_list(),
-            "viruses_left": float((played["viruses"] / first).mean()),
             "pills": spread_of(played["steps"][cleared]),
             "frames": spread_of(played["ticks"][cleared]),
-            "cpu_us_per_decision": round(1e6 * seconds / played["steps"].sum(), 1),
+            "cpu_us_per_decision": round(1000 * played.costs["player"].cpu_ms, 1),
         }
     return found
 
@@ -154,6 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     files.prepare("--out", args.out)
+    torch.set_num_threads(1)
     found: dict[str, Any] = {}
     for level, _, speed in (cell.partition(":") for cell in args.cells):
         measured = measure(int(level), speed, args.bots, args.episodes)

@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from fastenv import BatchEngine
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from tools.command import new_parser
-from tools.drmario_bots import ENV, engine_of, play
+from training.apps.drmario.best_times import ENV
+from training.evaluation.evaluation import Evaluation, play
 from training.games.drmario.splits import draw_seeds
 
 LEVEL, SPEED = 20, "high"
@@ -52,10 +54,13 @@ def worths(
     """Return each candidate's mean frames over drawn games; one not cleared counts ``LOST``."""
     game = Candidate(make_game(level=LEVEL, speed=SPEED, obs="none").config)
     game.env_id = ENV  # whose results have columns
-    engine, found = engine_of(game, draw_seeds("tuning", games, rng)), []
+    engine, found = BatchEngine(game, games, info_columns=("reason",)), []
+    for lane, seed in enumerate(draw_seeds("tuning", games, rng).tolist()):
+        engine.configure("game_seed", seed, lane)
+    every = Evaluation("games", ENV, who=[bot], seeds=range(games), max_steps=MOST_PILLS)
     for weights in candidates:
         game.weights = weights
-        played = play(engine, bot, MOST_PILLS)
+        played = play(every, engine)
         found.append(np.where(played["clear"], played["ticks"], LOST).mean())
     return np.array(found)
 

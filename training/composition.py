@@ -113,7 +113,7 @@ PROGRAMS = {
     ),
     "evaluate seeds": (
         "evaluate on the seed registry of Dr. Mario",
-        "training.apps.drmario.seed_command:main",
+        "training.apps.drmario.seeds:main",
     ),
     "evaluate fastest": (
         "search for the fastest clears in Dr. Mario",

@@ -327,14 +327,13 @@ def read_reader(folder: Path) -> None:
 def make_times(folder: Path) -> None:
     """Write a store with some clears."""
     from training.apps.drmario import best_times
-    from training.apps.drmario.evaluation import clears_of
     from training.evaluation.evaluation import Evaluation, play
 
     options = {"level": -15, "speed": "low"}
     games = Evaluation("times", best_times.ENV, options, ["first"], seeds=range(3, 7), max_steps=60)
     played = play(games, keep_actions=["first"])
     with best_times.BestTimes(folder / "times.sqlite") as store:
-        store.add(clears_of(played, ["low"] * len(played))[:2], "run")
+        store.add(best_times.list_clears(played.with_column("speed", "low"))[:2], "run")
 
 
 def read_times(folder: Path) -> None:
@@ -344,10 +343,7 @@ def read_times(folder: Path) -> None:
     with BestTimes(folder / "times.sqlite") as store, BestTimes(folder / "other.sqlite") as other:
         store.floor(-15, "low")
         store.quantiles(-15, "low", of="spawns")
-        clears = store.top(-15, "low")
-        other.add(clears)
-        store.note(clears)
-        store.write(store.noted()[1])
+        other.add(store.top(-15, "low"))
 
 
 TRAINED = (

@@ -13,13 +13,12 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate, train
-from training.apps.drmario.placements import cells_of_placements
 from training.callbacks.start import check_config
 from training.evaluation import replays
 from training.evaluation.judging import get_judging
 from training.evaluation.results import Results
 from training.games.drmario import PLACEMENT
-from training.games.drmario.observation import COST_UNIT
+from training.games.drmario.observation import COST_UNIT, cells_of_placements
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.encoders import make_encoder

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +26,9 @@ from fastenv.files import show_path
 from training.run import files, machine
 from training.run.options import require
 
+if TYPE_CHECKING:
+    from training.evaluation.results import Results
+
 ENV = "DrMarioPlacement-v0"
 SAME = ("extended_inputs", "first_frame", "intro_frames")  # options that records do without
 LANES = 256  # records that are played again at once
@@ -35,54 +37,42 @@ MOST = 2**31 - 1  # clears that may be asked for
 SEEDS = 2**16
 PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
-T = TypeVar("T")
+Game = tuple[int, str, int]  # level, speed and the option ``game_seed``
 
-NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
-FIELDS = """
+KEY = "(level, speed, seed, sequence_sig, trace)"
+SCHEMA = f"""
+CREATE TABLE clears (
     level INTEGER NOT NULL, speed TEXT NOT NULL, seed INTEGER NOT NULL,
     sequence_sig TEXT NOT NULL,  -- of bottle and pills: first 8 bytes of their SHA-1
     frames INTEGER NOT NULL, spawns INTEGER NOT NULL,
     updated_at TEXT NOT NULL, run_id TEXT NOT NULL,
     trace BLOB NOT NULL,  -- placements, little-endian uint16
-"""
-KEY = "(level, speed, seed, sequence_sig, trace)"
-SCHEMA = f"CREATE TABLE clears ({FIELDS} PRIMARY KEY {KEY}) STRICT"
-# What is known and not in the file yet, and together with the file.
-NOTED = f"""
-CREATE TEMP TABLE noted (number INTEGER PRIMARY KEY AUTOINCREMENT, {FIELDS} UNIQUE {KEY}) STRICT
-"""
-EVERY = f"""
-CREATE TEMP VIEW every AS SELECT {NAMES} FROM noted UNION ALL SELECT {NAMES} FROM main.clears
-WHERE {KEY} NOT IN (SELECT level, speed, seed, sequence_sig, trace FROM noted)
+    PRIMARY KEY {KEY}
+) STRICT
 """
 INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
-UPDATE = "ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id"
-NOTE = f"INSERT INTO noted ({NAMES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {UPDATE}"
-WRITE = f"INSERT INTO clears SELECT {NAMES} FROM noted WHERE number <= ? {UPDATE}"
-FORGET = "DELETE FROM noted WHERE number <= ?"
-LAST = "SELECT coalesce(max(number), 0) FROM noted"
-GAMES = "SELECT DISTINCT level, speed, seed, sequence_sig FROM noted WHERE number <= ?"
+ADD = """
+INSERT INTO clears VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id
+"""
 TRIM = """
-DELETE FROM {0} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
-    SELECT trace FROM {1} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
+DELETE FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
+    SELECT trace FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
     ORDER BY frames, spawns, trace LIMIT ?5
 )
 """
-HAS = f"SELECT 1 FROM every WHERE {KEY} = (?, ?, ?, ?, ?)"
-BEST = "SELECT min({}) FROM every WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+HAS = f"SELECT 1 FROM clears WHERE {KEY} = (?, ?, ?, ?, ?)"
+BEST = "SELECT seed, min({}) FROM clears WHERE level = ? AND speed = ? GROUP BY seed"
 MEASURES = ("frames", "spawns")
-CLEAR = "SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM"
-TOP = f"""{CLEAR} every
+TOP = """
+SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM clears
 WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
 ORDER BY frames, spawns, seed, trace LIMIT ?4
 """
 
 
 class RecordError(FastEnvError, ValueError):
-    """A record that does not replay, an impossible query, or a file that is no store.
-
-    The message says which.
-    """
+    """A record that does not replay, or a file that is no store; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -112,12 +102,23 @@ class Clear:
     sequence_sig: str = field(default="", compare=False)
     run_id: str = field(default="", compare=False)
 
-    def __str__(self) -> str:
-        """Describe the clear for an error."""
-        return (
-            f"the clear of level {self.level!r}, {self.speed}, seed {self.seed!r} "
-            f"in {self.frames!r} frames"
-        )
+
+def list_clears(played: Results) -> list[Clear]:
+    """Return the cleared episodes of an evaluation.
+
+    Parameters
+    ----------
+    played : Results
+        With actions, and with the column ``speed``.
+    """
+    assert played.actions is not None
+    names = ("level", "game_seed", "ticks", "spawns")
+    clears = []
+    for k in np.flatnonzero(played["reason"] == t.Reason.CLEAR).tolist():
+        level, seed, frames, spawns = (int(played[name][k]) for name in names)
+        trace = tuple(played.actions[k].tolist())
+        clears.append(Clear(level, str(played["speed"][k]), seed, frames, spawns, trace))
+    return clears
 
 
 class BestTimes:
@@ -127,8 +128,6 @@ class BestTimes:
     ----------
     path : Path
         Made if it is not there.
-    keep : int
-        Clears that are kept of a game, the fastest ones.
 
     Raises
     ------
@@ -136,9 +135,8 @@ class BestTimes:
         If the file is something else or damaged, now or later, or was closed.
     """
 
-    def __init__(self, path: Path, keep: int = KEEP) -> None:
-        _require(_is_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
-        self.path, self.keep = path, keep
+    def __init__(self, path: Path) -> None:
+        self.path = path
         with self._name_file_in_errors():
             self._check_kind()
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
@@ -173,11 +171,6 @@ class BestTimes:
                 self._file.execute(f"PRAGMA user_version = {VERSION}")
             elif versions != [APPLICATION, VERSION]:
                 raise RecordError(f"{self.path} is a database, but no store of times.")
-        _retry(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
-        self._file.execute("PRAGMA synchronous = NORMAL")
-        self._file.execute("PRAGMA temp_store = MEMORY")
-        self._file.execute(NOTED)
-        self._file.execute(EVERY)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -206,10 +199,10 @@ class BestTimes:
             raise RecordError(message) from error
 
     @contextmanager
-    def _begin_transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    def _begin_transaction(self) -> Iterator[None]:
         """Write all of a block in one transaction, or nothing."""
         with self._name_file_in_errors():
-            self._file.execute(begin)
+            self._file.execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._file.execute("COMMIT")
@@ -235,60 +228,19 @@ class BestTimes:
         Raises
         ------
         RecordError
-            One is no clear or does not replay; nothing is written.
+            One does not replay; nothing is written.
         """
-        rows = self._make_rows(clears, run_id)
+        require(isinstance(run_id, str), "run_id", run_id, "a text")
+        signatures, now, keys = replay(clears), machine.now(), []
         with self._begin_transaction():
-            new = self._note(rows)
-            self._write(MOST)
-            return new
-
-    def note(self, clears: Sequence[Clear], run_id: str = "") -> int:
-        """Keep clears in this object alone until :meth:`write`; else as :meth:`add`.
-
-        A training that is killed goes back to its last checkpoint; a file cannot.
-        """
-        rows = self._make_rows(clears, run_id)
-        with self._begin_transaction("BEGIN"):  # in memory
-            return self._note(rows)
-
-    def noted(self) -> tuple[list[Clear], int]:
-        """Return the clears that are noted and not written, and a number for :meth:`write`."""
-        with self._name_file_in_errors():
-            rows = self._file.execute(f"{CLEAR} noted ORDER BY number").fetchall()
-            return [*map(self._make_clear, rows)], self._query_one(LAST)
-
-    def write(self, until: int) -> None:
-        """Store the clears that were noted before :meth:`noted` returned this number."""
-        with self._begin_transaction():
-            self._write(until)
-
-    def _make_rows(self, clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
-        """Play clears again; return their rows in the table."""
-        _require(isinstance(run_id, str), "run_id", run_id, "a text")
-        signatures, now = replay(clears), machine.now()
-        return [
-            (*(c.level, c.speed, c.seed, signature, c.frames, c.spawns, now, run_id),
-             np.array(c.trace, "<u2").tobytes())
-            for c, signature in zip(clears, signatures, strict=True)
-        ]  # fmt: skip
-
-    def _note(self, rows: Sequence[tuple[Any, ...]]) -> int:
-        keys = []
-        for row in rows:
-            game, key = row[:4], (*row[:4], row[-1])
-            if not self._has(*key):
-                keys.append(key)
-            self._file.execute(NOTE, row)
-            self._file.execute(TRIM.format("noted", "every"), (*game, self.keep))
-        return sum(self._has(*key) for key in dict.fromkeys(keys))
-
-    def _write(self, until: int) -> None:
-        games = self._file.execute(GAMES, (until,)).fetchall()
-        self._file.execute(WRITE, (until,))
-        self._file.execute(FORGET, (until,))
-        for game in games:
-            self._file.execute(TRIM.format("clears", "clears"), (*game, self.keep))
+            for clear, signature in zip(clears, signatures, strict=True):
+                game = clear.level, clear.speed, clear.seed, signature
+                trace = np.array(clear.trace, "<u2").tobytes()
+                if not self._has(*game, trace):
+                    keys.append((*game, trace))
+                self._file.execute(ADD, (*game, clear.frames, clear.spawns, now, run_id, trace))
+                self._file.execute(TRIM, (*game, KEEP))
+            return sum(self._has(*key) for key in dict.fromkeys(keys))
 
     def _has(self, *key: Any) -> bool:
         return self._file.execute(HAS, key).fetchone() is not None
@@ -297,7 +249,7 @@ class BestTimes:
 
     def floor(self, level: int, speed: str) -> int | None:
         """Return the fewest frames in which a game of a level was cleared, None without one."""
-        return min(self._read_best(level, speed), default=None)
+        return min(self.list_best(level, speed).values(), default=None)
 
     def quantiles(
         self,
@@ -308,38 +260,42 @@ class BestTimes:
         of: str = "frames",
     ) -> list[float]:
         """Return quantiles of the best of a level's games, frames or spawns; nothing without."""
-        _require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
         listed = isinstance(fractions, Sequence | np.ndarray)
         possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
-        _require(possible, "fractions", fractions, "numbers from 0 to 1")
-        best = self._read_best(level, speed, of)
+        require(possible, "fractions", fractions, "numbers from 0 to 1")
+        best = [*self.list_best(level, speed, of).values()]
         quantiles: list[float] = np.quantile(best, fractions).tolist() if best else []
         return quantiles
 
-    def _read_best(self, level: int, speed: str, of: str = "frames") -> list[int]:
+    def list_best(self, level: int, speed: str, of: str = "frames") -> dict[int, int]:
+        """Return the fewest frames, or spawns, of each game of a level, by seed."""
         _check_game(level, speed)
+        require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
         with self._name_file_in_errors():
-            values = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
-        if not all(map(_is_whole, values)):  # a damaged page may hold what the schema forbids
+            best = dict(self._file.execute(BEST.format(of), (level, speed)))
+        if not all(map(_is_whole, best.values())):  # damage may be what the schema forbids
             game = f"level {level}, {speed}"
             problem = f"a clear of {game} has no whole number of {of}"
             raise RecordError(f"{show_path(self.path)} is damaged: {problem}.")
-        return values
+        return best
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
     ) -> list[Clear]:
         """Return the fastest clears of a level, or of one of its seeds, the fastest first."""
-        _check_game(level, speed)
-        if seed is not None:
-            _check_seed(seed)
-        _require(_is_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
+        _check_game(level, speed, 0 if seed is None else seed)
+        require(_is_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
         with self._name_file_in_errors():
             rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
         return [*map(self._make_clear, rows)]
 
+    def best(self, level: int, speed: str, seed: int) -> Clear | None:
+        """Return the fastest clear of a seed, None without one."""
+        _check_game(level, speed, seed)
+        return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
     def _make_clear(self, row: Sequence[Any]) -> Clear:
-        """Return the clear of a row of ``CLEAR``."""
+        """Return the clear of a row of ``TOP``."""
         level, speed, seed, frames, spawns, trace, signature, run_id = row
         if not isinstance(trace, bytes) or len(trace) % 2:
             game = f"level {level}, {speed}, seed {seed}"
@@ -347,10 +303,8 @@ class BestTimes:
         actions = tuple(np.frombuffer(trace, "<u2").tolist())
         return Clear(level, speed, seed, frames, spawns, actions, signature, run_id)
 
-    def best(self, level: int, speed: str, seed: int) -> Clear | None:
-        """Return the fastest clear of a seed, None without one."""
-        _check_seed(seed)
-        return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
+# -- what is possible ------------------------------------------------------------------------------
 
 
 def prepare(path: Path, options: Mapping[str, Any]) -> None:
@@ -382,34 +336,19 @@ def check_options(options: Mapping[str, Any], flag: str) -> None:
         require(value == usual, name, value, f"{usual} with {flag}")
 
 
-def _require(ok: bool, name: str, value: object, allowed: str) -> None:
-    if not ok:
-        raise RecordError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
-
-
-def _check_game(level: object, speed: object) -> None:
-    low, high = t.LOWEST_LEVEL, t.HIGHEST_LEVEL
-    possible = _is_whole(level) and level in range(low, high + 1)
-    _require(possible, "level", level, f"a whole number from {low} to {high}")
+def _check_game(level: object, speed: object, seed: object = 0) -> None:
+    for name, value, low, high in (
+        ("level", level, t.LOWEST_LEVEL, t.HIGHEST_LEVEL),
+        ("seed", seed, 0, SEEDS - 1),
+    ):
+        possible = _is_whole(value) and value in range(low, high + 1)
+        require(possible, name, value, f"a whole number from {low} to {high}")
     possible = isinstance(speed, str) and speed in t.SPEEDS
-    _require(possible, "speed", speed, f"one of {', '.join(t.SPEEDS)}")
+    require(possible, "speed", speed, f"one of {', '.join(t.SPEEDS)}")
 
 
-def _check_seed(seed: object) -> None:
-    possible = _is_whole(seed) and seed in range(SEEDS)
-    _require(possible, "seed", seed, f"a whole number from 0 to {SEEDS - 1}")
-
-
-def _retry(call: Callable[[], T]) -> T:
-    """Retry a call that SQLite refuses at once, without waiting, while another process writes."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return call()
-        except sqlite3.OperationalError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.01)
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 # -- playing again ---------------------------------------------------------------------------------
@@ -430,77 +369,63 @@ def replay(clears: Sequence[Clear]) -> list[str]:
     Raises
     ------
     RecordError
-        One is no clear, or does not lead to what it says; names it.
+        One does not lead to what it says; names it.
     """
-    _require(isinstance(clears, Sequence), "clears", clears, "a sequence of Clear")
-    for clear in clears:
-        _check_clear(clear)
+    sequence = isinstance(clears, Sequence) and all(isinstance(each, Clear) for each in clears)
+    require(sequence, "clears", clears, "a sequence of Clear")
     signatures: list[str] = []
     for start in range(0, len(clears), LANES):
         signatures += _replay(clears[start : start + LANES])
     return signatures
 
 
-def _check_clear(clear: object) -> None:
-    _require(isinstance(clear, Clear), "clears", clear, "a sequence of Clear")
-    assert isinstance(clear, Clear)
-    for name in ("level", "seed", "frames", "spawns"):
-        value = getattr(clear, name)
-        if not _is_whole(value):
-            raise _make_refusal(clear, f"{name}={show(value)} is no whole number")
-    if not isinstance(clear.trace, tuple):
-        raise _make_refusal(clear, f"trace={show(clear.trace)} is no tuple")
-
-
 def _replay(clears: Sequence[Clear]) -> list[str]:
-    engine = _make_engine(clears)
+    engine = fastenv.make_engine(ENV, len(clears))
+    for lane, clear in enumerate(clears):
+        _begin(engine, lane, clear)
+    engine.reset_many(seeds=0)
     rows = engine.get_states()
     games = (row["players"][0]["board"].tobytes() + row["reserve"].tobytes() for row in rows)
     signatures = [hashlib.sha1(game, usedforsecurity=False).hexdigest()[:16] for game in games]
     lengths = np.array([len(clear.trace) for clear in clears])
     for step in range(lengths.max()):
         actions = np.zeros(len(clears), np.int32)
-        for lane, clear in enumerate(clears):
-            if step < len(clear.trace):
-                actions[lane] = _get_next_placement(engine, lane, clear, step)
+        for lane in np.flatnonzero(lengths > step).tolist():
+            action = clears[lane].trace[step]
+            named = f"placement {step + 1} of {lengths[lane]}"
+            if engine.ended[lane]:
+                raise _refuse(clears[lane], f"the game is over before {named}")
+            possible = _is_whole(action) and 0 <= action < t.NUM_PLACEMENTS
+            if not (possible and engine.mask[lane, action]):
+                raise _refuse(clears[lane], f"{named}, {action!r}, cannot be reached")
+            actions[lane] = action
         engine.step_many(actions, select=lengths > step, autoreset=False)
-    rows = engine.get_states()
-    for clear, row in zip(clears, rows, strict=True):
+    for clear, row in zip(clears, engine.get_states(), strict=True):
         if row["reason"] != t.Reason.CLEAR:
-            raise _make_refusal(clear, "its bottle is not cleared at the end")
+            raise _refuse(clear, "its bottle is not cleared at the end")
         led = int(row["ep_frames"]), int(row["players"][0]["locks"])
         if led != (clear.frames, clear.spawns):
             wanted = f"{clear.frames!r} frames and {clear.spawns!r} pills"
-            raise _make_refusal(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
+            raise _refuse(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
     return signatures
 
 
-def _get_next_placement(engine: BatchEngine, lane: int, clear: Clear, step: int) -> int:
-    """Return the next placement of a clear that is played in a lane of an engine."""
-    action, named = clear.trace[step], f"placement {step + 1} of {len(clear.trace)}"
-    if engine.ended[lane]:
-        raise _make_refusal(clear, f"the game is over before {named}")
-    if not (_is_whole(action) and 0 <= action < t.NUM_PLACEMENTS and engine.mask[lane, action]):
-        raise _make_refusal(clear, f"{named}, {action!r}, cannot be reached")
-    return action
-
-
-def _make_engine(clears: Sequence[Clear]) -> BatchEngine:
-    """Return an engine with the games of clears, each at its first decision."""
-    engine = fastenv.make_engine(ENV, len(clears))
-    for lane, clear in enumerate(clears):
-        if not clear.trace:
-            raise _make_refusal(clear, "its placements are missing")
-        if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
-            raise _make_refusal(
-                clear, "at levels -3 to -1 the seed does not say which viruses stay"
-            )
-        try:
-            set_game(engine, lane, clear.level, clear.speed, clear.seed)
-        except FastEnvError as error:
-            raise _make_refusal(clear, str(error).removesuffix(".")) from error
-    engine.reset_many(seeds=0)
-    return engine
+def _begin(engine: BatchEngine, lane: int, clear: Clear) -> None:
+    """Let the game of a clear begin in a lane with the next reset."""
+    for name in ("level", "seed", "frames", "spawns"):
+        value = getattr(clear, name)
+        if not _is_whole(value):
+            raise _refuse(clear, f"{name}={show(value)} is no whole number")
+    if not isinstance(clear.trace, tuple):
+        raise _refuse(clear, f"trace={show(clear.trace)} is no tuple")
+    if not clear.trace:
+        raise _refuse(clear, "its placements are missing")
+    if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
+        raise _refuse(clear, "at levels -3 to -1 the seed does not say which viruses stay")
+    try:
+        set_game(engine, lane, clear.level, clear.speed, clear.seed)
+    except FastEnvError as error:
+        raise _refuse(clear, str(error).removesuffix(".")) from error
 
 
 def set_game(engine: BatchEngine, lane: int, level: int, speed: str, seed: int) -> None:
@@ -509,9 +434,7 @@ def set_game(engine: BatchEngine, lane: int, level: int, speed: str, seed: int) 
         engine.configure(name, value, [lane])
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _make_refusal(clear: Clear, reason: str) -> RecordError:
-    return RecordError(f"{clear} does not replay: {reason}; nothing is written.")
+def _refuse(clear: Clear, reason: str) -> RecordError:
+    game = f"level {clear.level!r}, {clear.speed}, seed {clear.seed!r}"
+    named = f"the clear of {game} in {clear.frames!r} frames"
+    return RecordError(f"{named} does not replay: {reason}; nothing is written.")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from fastenv.drmario.config import DrMarioConfig
-from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
-from training.apps.drmario.best_times import BestTimes, Clear, prepare
+from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL
+from training.apps.drmario.best_times import BestTimes, list_clears, prepare
 from training.evaluation.judging import JudgingRules
 from training.evaluation.report import EvaluationReport
-from training.evaluation.results import Results
 from training.players.trained import Trained
 from training.run.envs import with_defaults
+from training.run.folder import name_of_agent
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 
@@ -67,31 +66,10 @@ def keep_clears(
     with BestTimes(path) as store:
         rules = with_defaults(trained.config.env, evaluated.env_options)
         speed = rules.get("speed", DrMarioConfig.speed)
-        clears = clears_of(played, [speed] * len(played))
-        folders = trained.path.resolve().parents
-        run = next(folder for folder in folders if (folder / "config.json").is_file())
-        count = store.add(clears, run.name)
+        clears = list_clears(played.with_column("speed", speed))
+        count = store.add(clears, name_of_agent(trained.path))
     console.print(f"{path}: {count} new of {len(clears)} clears")
     return {}
-
-
-def clears_of(played: Results, speeds: Sequence[str]) -> list[Clear]:
-    """Return the cleared episodes as records of the store of best times.
-
-    Parameters
-    ----------
-    played : Results
-        With actions.
-    speeds : sequence of str
-        Of each episode.
-    """
-    assert played.actions is not None
-    names = ("level", "game_seed", "ticks", "spawns")
-    return [
-        Clear(level, speeds[k], seed, frames, spawns, tuple(played.actions[k].tolist()))
-        for k in np.flatnonzero(played["reason"] == Reason.CLEAR).tolist()
-        for level, seed, frames, spawns in [(int(played[name][k]) for name in names)]
-    ]
 
 
 # By clears: a return mixes how often and how fast.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,10 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.placements import is_falling, press_towards
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.seeds import Plan
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import exit_status, new_parser
-from training.run.envs import make_engine
 from training.run.options import require
 
 ABOUT = """\
@@ -38,7 +37,7 @@ the seed registry. Every clear is replayed before it is written.
 """
 FRAMES_ENV = "DrMarioFrame-v0"
 WIDTH, MOST_WIDTH = 1000, 100_000
-MOST_PILLS = 1000  # of a clear
+MOST_PILLS, MOST_FRAMES = 1000, 10**6  # of a clear
 SPARE = 4  # positions looked through for each that is kept, as many have equal bottles
 # Weights of a bottle that all beams share, and of a frame, one after the other.
 WEIGHTS, FRAME_WEIGHTS = t.LOOKAHEAD_FAR, (-8, -5, -12)
@@ -46,7 +45,7 @@ WEIGHTS, FRAME_WEIGHTS = t.LOOKAHEAD_FAR, (-8, -5, -12)
 Array = npt.NDArray[Any]
 
 
-def heaviest(boards: Array, weights: Array, width: int) -> Array:
+def choose_heaviest(boards: Array, weights: Array, width: int) -> Array:
     """Return the indices of the heaviest positions, without repeats of a bottle, best first.
 
     Parameters
@@ -63,7 +62,7 @@ def heaviest(boards: Array, weights: Array, width: int) -> Array:
     return numbers
 
 
-def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
+def find_fastest(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
     """Return the fastest clear that a beam finds, or None if all of its positions lose.
 
     Parameters
@@ -111,7 +110,7 @@ def _search(
         if clear is not None:
             parent, action, limit = clear
             fastest = limit, (*_read_trace(steps, parent), action)
-        chosen = heaviest(behind["board"], weights, engine.num_envs)
+        chosen = choose_heaviest(behind["board"], weights, engine.num_envs)
         if not len(chosen):
             break
         steps.append((parents[chosen], behind["action"][chosen]))
@@ -164,18 +163,30 @@ def _read_trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int,
     return tuple(reversed(actions))
 
 
-def replay_of(clear: Clear) -> replays.Replay:
+class Trace:
+    """Plays given placements, one after the other; see :class:`training.players.player.Player`."""
+
+    def __init__(self, placements: Sequence[int]) -> None:
+        self._left = iter(placements)
+
+    def begin(self, engine: Any, lanes: Array, seeds: Array | None = None) -> None:
+        """Go on where it is: they are of one game."""
+
+    def act(self, engine: Any, lanes: Array) -> Array:
+        """Return the next placement."""
+        return np.array([next(self._left)], np.int32)
+
+
+def make_replay(clear: Clear) -> replays.Replay:
     """Return a clear as a recorded episode of buttons, one a frame.
 
     Parameters
     ----------
     clear : Clear
-
-    Raises
-    ------
-    InvalidActionError
-        If one of its placements cannot be reached.
     """
+    from training.apps.drmario.frame_player import FramePlayer
+    from training.evaluation.evaluation import Evaluation, play
+
     options = {
         "level": clear.level,
         "speed": clear.speed,
@@ -183,25 +194,11 @@ def replay_of(clear: Clear) -> replays.Replay:
         "actions": "buttons",
         "obs": "none",
     }
-    return replays.record(FRAMES_ENV, options, 0, _find_buttons(options, clear.trace))
-
-
-def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
-    """Return the buttons of every frame until the game ends."""
-    engine = make_engine(FRAMES_ENV, 1, options)
-    engine.reset_many(seeds=0)
-    pressed: list[int] = []
-    script, pill, left = b"", -1, list(reversed(trace))
-    while not engine.ended[0]:
-        row = engine.get_states([0])[0]
-        player = row["players"][0]
-        if is_falling(player) and pill != player["reserve_index"] and left:
-            pill = int(player["reserve_index"])
-            script = press_towards(row, player, left.pop())
-        pressed.append(script[0] if script else 0)
-        script = script[1:]
-        engine.step_many(pressed[-1:], autoreset=False)
-    return pressed
+    pressing = partial(FramePlayer, lambda engine: Trace(clear.trace))
+    games = Evaluation("clear", FRAMES_ENV, options, seeds=range(1), max_steps=MOST_FRAMES)
+    played = play(games.by({"clear": pressing}), keep_actions=("clear",))
+    assert played.actions is not None
+    return replays.record(FRAMES_ENV, options, 0, played.actions[0])
 
 
 # -- the command -----------------------------------------------------------------------------------
@@ -254,7 +251,7 @@ def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -
     """Search one game, write and print its fastest clear, and return its part of the record."""
     name, seed = seed_id(level, index), seeds_of(level)[index]
     begun = time.process_time()
-    clear = fastest_clear(level, speed, seed, args.width)
+    clear = find_fastest(level, speed, seed, args.width)
     seconds = round(time.process_time() - begun, 1)
     row = {"seed_id": name, "level": level, "speed": speed, "seed": seed, "cpu_s": seconds}
     if clear is None:
@@ -264,7 +261,7 @@ def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -
     if args.best_times is not None:
         line += _store(args.best_times, clear)
     if args.replays is not None:
-        line += f", {replays.save(replay_of(clear), args.replays)}"
+        line += f", {replays.save(make_replay(clear), args.replays)}"
     print(line, flush=True)
     return {**row, "frames": clear.frames, "pills": clear.spawns, "trace": list(clear.trace)}
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
-from training.apps.drmario.placements import is_falling, press_towards
 from training.players.names import Who, make_player
+from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.run.envs import make_engine
 
@@ -29,24 +30,22 @@ class FramePlayer:
 
     Parameters
     ----------
-    who : Policy, Agent or str
+    who : Policy, Agent, str or callable
         Plays in ``DrMarioPlacement-v0``.
     engine : BatchEngine
         Of ``DrMarioFrame-v0`` or ``DrMarioVersusFrame-v0``, whose actions are buttons.
     """
 
-    def __init__(self, who: Who, engine: Any) -> None:
-        base = who if isinstance(who, Policy | str) else who.base
+    def __init__(self, who: Who | MakePlayer, engine: Any) -> None:
+        base = getattr(who, "base", who)
         options = base.env_spec.options if isinstance(base, Policy) else {}
         self._inner = make_engine(ENV, 1, options)
         self._player = make_player(who, self._inner)
-        self._script: dict[int, bytes] = {}  # of each seat, what is still to be pressed
-        self._pill: dict[int, int] = {}
+        self._pill, self._script = -1, b""
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Forget the plan of the current pill."""
-        self._script.clear()
-        self._pill.clear()
+        self._pill, self._script = -1, b""
         self._player.begin(self._inner, lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
@@ -54,13 +53,11 @@ class FramePlayer:
         row = engine.get_states(lanes)[0]
         seat = int(engine.get_actors(lanes)[0]) if len(row["players"]) > 1 else 0
         player = row["players"][seat]
-        pill = int(player["reserve_index"])
-        if is_falling(player) and self._pill.get(seat) != pill:
-            self._pill[seat] = pill
-            self._script[seat] = self._plan(row, player)
-        script = self._script.get(seat, b"")
-        self._script[seat] = script[1:]
-        return np.array([script[0] if script else 0], np.int32)
+        falls = player["mode"] == t.Mode.PLAYING and player["next_action"] == t.Next.FALLING
+        if falls and self._pill != player["reserve_index"]:
+            self._pill, self._script = int(player["reserve_index"]), self._plan(row, player)
+        pressed, self._script = self._script[:1] or b"\0", self._script[1:]
+        return np.array([pressed[0]], np.int32)
 
     def _plan(self, row: Any, player: Any) -> bytes:
         """Return the buttons, one a frame, that bring a new pill to where it is to lie."""
@@ -72,8 +69,10 @@ class FramePlayer:
         for name in SHOWN:
             state["players"][name][0, 0] = player[name]
         state["frame"] += np.uint32(row["frame"] + state["frame"][0] & 1)  # of the same parity
+        falls = t.gravity(int(player["speed_setting"]), int(player["speed_ups"]))
         try:
             inner.set_states(state, [0])
-            return press_towards(row, player, int(self._player.act(inner, LANE)[0]))
+            placement = int(self._player.act(inner, LANE)[0])
+            return reachability.script(player["board"], int(row["frame"]) & 1, falls, placement)
         except (StateError, InvalidActionError):  # it falls as it is
             return b""

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fastenv import BatchEngine
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
-from training.apps.drmario.best_times import BestTimes, Clear, check_options
+from training.apps.drmario.best_times import KEEP, BestTimes, Clear, Game, check_options
 from training.callbacks.best_times import Records
 from training.callbacks.trackers.base import ended_lanes
 from training.run.callback import EngineStep, Progress
@@ -48,8 +50,9 @@ class RecordsOfRun(Records):
         check_options(with_defaults(config.env, config.env_options), "best_times")
         self._store, self._run, self._engines = BestTimes(path), run, list(engines)
         self._actions: list[list[list[int]]] = [[[] for _ in range(e.num_envs)] for e in engines]
-        self._noted: list[Clear] = []
-        self._new = self._until = 0
+        self._noted: dict[Game, list[Clear]] = {}  # not in the file: that has what checkpoints have
+        self._saving: list[Clear] = []
+        self._new = 0
 
     def step(self, loop: Progress, step: EngineStep) -> None:
         """Add the actions of a step, and note the episodes that it ended."""
@@ -63,10 +66,10 @@ class RecordsOfRun(Records):
         for lane, action in zip(taken, step.actions.tolist(), strict=True):
             lane.append(action)
         for k in ended_lanes(engine).tolist():
-            self._note(engine, k, taken[k])
+            self._note_episode(engine, k, taken[k])
             taken[k].clear()
 
-    def _note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
+    def _note_episode(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
         """Note an episode that has just ended in a lane, if its bottle is empty."""
         info = engine.final_info
         level = int(info["level"][lane])
@@ -76,23 +79,34 @@ class RecordsOfRun(Records):
         names = ("game_seed", "spawns")
         seed, spawns = (int(info[name][lane]) for name in names)
         frames = int(engine.ep_frames[lane])
-        self._noted.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
+        self._note(Clear(level, speed, seed, frames, spawns, tuple(actions)))
+
+    def _note(self, clear: Clear) -> None:
+        """Note a clear if it is among the fastest of its game."""
+        game = clear.level, clear.speed, clear.seed
+        own = self._noted.get(game, [])
+        known = {*own, *self._store.top(clear.level, clear.speed, KEEP, seed=clear.seed)}
+        fastest = sorted({clear, *known}, key=lambda each: (each.frames, each.spawns, each.trace))
+        kept = set(fastest[:KEEP])
+        self._noted[game] = [each for each in dict.fromkeys([*own, clear]) if each in kept]
+        self._new += clear in kept - known
 
     def record(self) -> dict[str, Any]:
-        """Play the clears of the iteration again; return the number of new ones until now."""
-        noted, self._noted = self._noted, []
-        self._new += self._store.note(noted, self._run) if noted else 0
+        """Return the number of new clears until now."""
         return {"best_times": {"new": self._new}}
 
     def state(self) -> dict[str, Any]:
         """Return the actions of running episodes, and the clears that are in no file yet."""
-        noted, self._until = self._store.noted()
-        clears = [[getattr(clear, name) for name in COLUMNS] for clear in noted]
+        self._saving = [clear for own in self._noted.values() for clear in own]
+        clears = [[getattr(clear, name) for name in COLUMNS] for clear in self._saving]
         return {"best_times": {"actions": self._actions, "new": self._new, "noted": clears}}
 
     def saved(self) -> None:
-        """Write the clears of the checkpoint to the file."""
-        self._store.write(self._until)
+        """Play the clears of the checkpoint again, and write them to the file."""
+        self._store.add(self._saving, self._run)
+        saved, self._saving = set(self._saving), []
+        for game, own in self._noted.items():
+            self._noted[game] = [each for each in own if each not in saved]
 
     def restore(self, saved: State) -> None:
         """Restore from a checkpoint; play its clears again, and write them to the file."""
@@ -108,8 +122,12 @@ class RecordsOfRun(Records):
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
         """Return the lowest tenth of the best of the level's games, in frames or spawns."""
         (level,), (speed,) = (engine.get_knob(name, [0]) for name in ("level", "speed"))
-        quantiles = self._store.quantiles(level, speed, (FLOOR,), of=budget)
-        return quantiles[0] if quantiles else None
+        best = self._store.list_best(level, speed, budget)
+        for (own_level, own_speed, seed), own in self._noted.items():
+            if own and (own_level, own_speed) == (level, speed):
+                least: int = min(getattr(clear, budget) for clear in own)
+                best[seed] = min(least, best.get(seed, least))
+        return float(np.quantile([*best.values()], FLOOR)) if best else None
 
     def close(self) -> None:
         """Close the file."""

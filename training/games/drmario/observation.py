@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastenv.drmario import tables as t
 from fastenv.drmario.layout import PLANES, STABLE
-from training.apps.drmario.placements import cells_of_placements
+from fastenv.drmario.view import Half, halves_of
 from training.nets.layout import Colours, ObservationParts, Placements
 from training.run.engine import Engine
 
@@ -32,3 +33,14 @@ def parts_of(engine: Engine) -> ObservationParts:
         costs = "costs" if "costs" in names else None
         placements = Placements(planes, cells_of_placements(), costs)
     return ObservationParts(fields=fields, placements=placements, colours=colours)
+
+
+def cells_of_placements() -> tuple[tuple[int, int], ...]:
+    """Return the cells of both halves of each placement; -1 for one outside the bottle."""
+
+    def cell(half: Half) -> int:
+        inside = 0 <= half.row < t.ROWS and 0 <= half.col < t.COLUMNS
+        return half.row * t.COLUMNS + half.col if inside else -1
+
+    placements = (halves_of(number, 0, 0) for number in range(t.NUM_PLACEMENTS))
+    return tuple((cell(first), cell(second)) for first, second in placements)

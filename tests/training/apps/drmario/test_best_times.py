@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.tables import SPEEDS, Reason
+from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
 from tests.tables import walk
 from tests.training.played import play_episodes
 from training.apps.drmario import best_times
-from training.apps.drmario.best_times import BestTimes, Clear, RecordError
-from training.apps.drmario.evaluation import clears_of
+from training.apps.drmario.best_times import BestTimes, Clear, RecordError, list_clears
 from training.apps.drmario.records import COLUMNS, RecordsOfRun
 from training.players.bots import Bot
 from training.ppo.options import NativeRun
@@ -53,11 +53,18 @@ def recorded_clears():
 
 
 CLEARS = recorded_clears()
+KNOBS = {"level": CLEARS[0].level, "speed": CLEARS[0].speed}
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Keep three clears of a game."""
+    monkeypatch.setattr(best_times, "KEEP", 3)
 
 
 @pytest.fixture
 def store(tmp_path):
-    with BestTimes(tmp_path / "times.sqlite", keep=3) as opened:
+    with BestTimes(tmp_path / "times.sqlite") as opened:
         yield opened
 
 
@@ -131,13 +138,13 @@ NO_CLEARS = [None, 3, "clears", [3], [CLEARS[0], None]]
 def test_what_is_no_clear_is_refused_and_nothing_is_written(store, subtests):
     for clears in NO_CLEARS:
         with subtests.test(repr(clears)):
-            with pytest.raises(RecordError, match=r"clears=.* a sequence of Clear"):
+            with pytest.raises(ConfigError, match=r"clears=.* a sequence of Clear"):
                 store.add(clears)
             assert rows_of(store.path) == []
 
 
 def test_a_run_has_a_name(store):
-    with pytest.raises(RecordError, match="run_id=5"):
+    with pytest.raises(ConfigError, match="run_id=5"):
         store.add(CLEARS[:1], 5)
     assert rows_of(store.path) == []
 
@@ -161,14 +168,12 @@ NONSENSE = [
     (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
     (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
     (lambda store: store.quantiles(0, "high", of="seconds"), "of='seconds'"),
-    (lambda store: BestTimes(store.path, keep=0), "keep=0"),
-    (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
 ]
 
 
 def test_questions_that_make_no_sense_are_refused_by_name(store, subtests):
     for ask, message in NONSENSE:
-        with subtests.test(message), pytest.raises(RecordError, match=message):
+        with subtests.test(message), pytest.raises(ConfigError, match=message):
             ask(store)
 
 
@@ -251,7 +256,7 @@ def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
     played = play_episodes(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
-    clears = clears_of(played, ["low"] * len(played))
+    clears = list_clears(played.with_column("speed", "low"))
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}
     assert store.add(clears) == len(clears)
@@ -263,7 +268,7 @@ def believing(monkeypatch):
     monkeypatch.setattr(best_times, "replay", lambda clears: ["00"] * len(clears))
 
 
-@pytest.mark.usefixtures("believing")
+@pytest.mark.usefixtures("believing", "few")
 def test_the_fastest_of_a_game_are_kept(store):
     clears = [Clear(5, "medium", 77, frames, 9, (frames,)) for frames in (50, 20, 40, 30, 10)]
     assert store.add(clears[:4]) == 3
@@ -344,25 +349,44 @@ def test_a_file_that_is_no_store_is_refused_by_name(content, tmp_path):
         BestTimes(path).floor(0, "high")
 
 
-def test_noted_clears_are_known_here_and_in_the_file_once_they_are_written(tmp_path):
+@pytest.fixture
+def collected(tmp_path):
+    """The callback of a training on no engine, whose clears are given to it."""
+    made = RecordsOfRun(tmp_path / "times.sqlite", NativeRun(env=best_times.ENV), [], "run")
+    yield made
+    made.close()
+
+
+def note(records, *clears):
+    """Let a training find clears; return how many were new until then."""
+    for clear in clears:
+        records._note(clear)
+    return records.record()["best_times"]["new"]
+
+
+def noted_in(state):
+    return [tuple(values[:5]) for values in state["best_times"]["noted"]]
+
+
+def test_clears_of_a_training_are_in_the_file_once_a_checkpoint_has_them(collected, tmp_path):
     path = tmp_path / "times.sqlite"
-    with BestTimes(path) as store:
-        assert store.note(CLEARS[:2], "run") == 2
-        assert store.note(CLEARS[:3], "run") == 1
-        noted, until = store.noted()
-        assert noted == CLEARS[:3]
-        assert store.note(CLEARS[3:5], "run") == 2
-        assert rows_of(path) == []
-        for clear in CLEARS[:5]:
-            assert store.best(clear.level, clear.speed, clear.seed) == clear
-        floor = store.floor(CLEARS[0].level, CLEARS[0].speed)
-        store.write(until)
-        assert len(rows_of(path)) == 3
-        assert store.noted()[0] == CLEARS[3:5]
-        assert store.floor(CLEARS[0].level, CLEARS[0].speed) == floor
-    with BestTimes(path) as store:  # what was never written is nowhere
-        assert store.noted() == ([], 0)
-        assert store.note(CLEARS, "run") == 3
+    level = SimpleNamespace(get_knob=lambda name, lanes: [KNOBS[name]])
+    assert note(collected, *CLEARS[:2]) == 2
+    assert note(collected, *CLEARS[:3]) == 3
+    state = collected.state()
+    assert noted_in(state) == [(c.level, c.speed, c.seed, c.frames, c.spawns) for c in CLEARS[:3]]
+    assert note(collected, *CLEARS[3:5]) == 5
+    assert rows_of(path) == []
+    floor = collected.floor(level, "frames")
+    own = [c.frames for c in CLEARS[:5] if (c.level, c.speed) == (KNOBS["level"], KNOBS["speed"])]
+    assert floor == pytest.approx(np.quantile(own, 0.1))
+    collected.saved()  # while the training has gone on
+    assert len(rows_of(path)) == 3
+    assert len(noted_in(collected.state())) == 2
+    assert collected.floor(level, "frames") == floor
+    again = RecordsOfRun(path, NativeRun(env=best_times.ENV), [], "run")
+    assert note(again, *CLEARS) == 3  # what was never written is nowhere
+    again.close()
 
 
 def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
@@ -376,18 +400,24 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
     assert len(rows_of(path)) == 2
 
 
-@pytest.mark.usefixtures("believing")
-def test_noted_clears_of_a_game_are_the_fastest_of_file_and_notes(tmp_path):
+@pytest.mark.usefixtures("believing", "few")
+def test_clears_of_a_training_are_the_fastest_of_file_and_checkpoints(
+    collected, tmp_path, monkeypatch
+):
     """The same clears, wherever the file takes them in, are as many new."""
+    monkeypatch.setattr("training.apps.drmario.records.KEEP", 3)
     several = [Clear(5, "medium", 77, n, 9, (n,)) for n in (50, 20, 40, 20, 30, 50, 10, 60, 20, 5)]
-    with BestTimes(tmp_path / "at once.sqlite", keep=3) as one:
-        expected = [one.add([clear]) for clear in several]
+    with BestTimes(tmp_path / "at once.sqlite") as one:
+        expected = np.cumsum([one.add([clear]) for clear in several]).tolist()
         kept = one.top(5, "medium")
-    with BestTimes(tmp_path / "noted.sqlite", keep=3) as other:
-        found = []
-        for number, clear in enumerate(several):
-            found.append(other.note([clear]))
-            if number % 3 == 1:
-                other.write(other.noted()[1])
-        assert found == expected
-        assert other.top(5, "medium", 3) == kept
+    found = []
+    for number, clear in enumerate(several):
+        found.append(note(collected, clear))
+        if number % 3 == 1:
+            collected.state()
+            collected.saved()
+    assert found == expected
+    collected.state()
+    collected.saved()
+    with BestTimes(tmp_path / "times.sqlite") as other:
+        assert other.top(5, "medium") == kept

@@ -10,7 +10,8 @@ from tests.needs import needs_core
 from tests.slow import late
 from tools import drmario_bots, drmario_weights
 from tools.figures.drmario import LEARNT
-from training.games.drmario.splits import seeds_for
+from training.apps.drmario.compare import load_player, play_games
+from training.games.drmario.splits import draw_seeds, seeds_for
 from training.run.machine import ROOT
 
 AGENT = "pretrained/drmario"
@@ -21,22 +22,20 @@ LEVEL, SPEED = "20", "high"
 @needs_core
 def test_an_agent_plays_the_games_of_the_bots(tmp_path, monkeypatch):
     played, out = {}, tmp_path / "record.json"
-    play = drmario_bots.play
+    play_games = drmario_bots.play_games
 
-    def watch(engine, player, most_pills):
-        found = play(engine, player, most_pills)
-        rows = engine.get_states()
-        played[player if isinstance(player, str) else AGENT] = rows["seed"].tolist()
+    def watch(player, *args, **options):
+        found = play_games(player, *args, **options)
+        played[player if isinstance(player, str) else AGENT] = found["game_seed"].tolist()
         return found
 
-    monkeypatch.setattr(drmario_bots, "play", watch)
+    monkeypatch.setattr(drmario_bots, "play_games", watch)
     bots = f"greedy,{AGENT}"
     words = ["--cells", "0:low", "--episodes", "8", "--bots", bots, "--out", str(out)]
     assert drmario_bots.main(words) == 0
     assert played["greedy"] == played[AGENT]
-    seeds = {first << 8 | second for first, second in played[AGENT]}
-    assert len(seeds) == 8
-    assert seeds <= set(seeds_for("reports").tolist())
+    assert len(set(played[AGENT])) == 8
+    assert set(played[AGENT]) <= set(seeds_for("reports").tolist())
     record = json.loads(out.read_text())
     assert set(record["levels"]["0"]["low"]) == {"greedy", AGENT}
     assert set(record["agents"]) == {AGENT}
@@ -67,8 +66,8 @@ def test_the_agent_plays_as_its_record_says(games):
     """Some games of the record: as many are cleared as three standard deviations allow."""
     record = json.loads(RECORD.read_text())
     rate = record["levels"][LEVEL][SPEED][AGENT]["cleared"][0]
-    player = drmario_bots.player_of(str(ROOT / AGENT))
-    seeds = drmario_bots.draw_seeds("reports", 1000, np.random.default_rng([0, int(LEVEL)]))[:games]
-    engine = drmario_bots.engine_of(drmario_bots.game_of(int(LEVEL), SPEED, player), seeds)
-    found = drmario_bots.play(engine, player, drmario_bots.MOST_PILLS)
+    player, options = load_player(str(ROOT / AGENT))
+    seeds = draw_seeds("reports", 1000, np.random.default_rng([0, int(LEVEL)]))[:games]
+    same = [(int(LEVEL), SPEED, int(seed)) for seed in seeds]
+    found = play_games(player, same, options, t_max=10**9, max_steps=drmario_bots.MOST_PILLS)
     assert found["clear"].mean() == pytest.approx(rate, abs=3 * (rate * (1 - rate) / games) ** 0.5)

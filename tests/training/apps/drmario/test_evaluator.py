@@ -1,7 +1,6 @@
 """The evaluator of Dr. Mario: what it sees, what it is trained toward, its file, its measures."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +11,10 @@ from fastenv.drmario.greedy import weigh_bottle
 from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
 from tests.tables import walk
-from training.apps.drmario.costs import cvar
+from training.apps.drmario.best_times import ENV
+from training.apps.drmario.compare import cvar
 from training.apps.drmario.evaluator import model, samples
+from training.apps.drmario.evaluator.command import measure_calibration
 from training.apps.drmario.evaluator.features import (
     NUMBERS,
     SITUATION,
@@ -21,17 +22,15 @@ from training.apps.drmario.evaluator.features import (
     mirror_features,
     situations,
 )
-from training.apps.drmario.evaluator.measure import calibration
-from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure
-from training.apps.drmario.evaluator.samples import (
-    CENSORED,
-    CLEARED,
-    LOST,
-    SAMPLE,
-    Games,
-    game_seeds,
+from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, weigh
+from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, LOST, SAMPLE, draw_games
+from training.apps.drmario.evaluator.train import (
+    FitConfig,
+    Targets,
+    TrainConfig,
+    censored_loss,
+    fit,
 )
-from training.apps.drmario.evaluator.train import FitConfig, Targets, censored_loss, fit
 from training.callbacks.shaping import Potential, find_potential
 from training.games.drmario.goals import fewer_viruses
 from training.players.bots import Bot
@@ -42,12 +41,11 @@ from training.run.envs import make_engine
 SEED = 31_415
 SMALL = Head(quantiles=9, hidden=16, t_max=9_000)
 WAYS, VIRUS = ("row", "column"), ("", " with a virus")
-GREEDY_BOT = partial(Bot, "greedy")
 
 
 def greedy(engine, seed):
     """The bot in all lanes of an engine."""
-    bot = GREEDY_BOT(engine)
+    bot = Bot("greedy", engine)
     begin_all(bot, engine, seed)
     return bot
 
@@ -62,7 +60,7 @@ def made(outcome, frames, left):
 
 @pytest.fixture(scope="module")
 def rows():
-    engine = make_engine(samples.ENV, 16, {"level": 3, "obs": "none", "extras": ()})
+    engine = make_engine(ENV, 16, {"level": 3, "obs": "none", "extras": ()})
     engine.reset_many(seeds=SEED)
     bot = greedy(engine, SEED)
     for _ in range(12):
@@ -76,7 +74,7 @@ def rows():
 @walk("share", [0.05, 0.25, 0.5, 0.9])
 def test_cvar_is_the_mean_of_the_largest_share(share):
     values = np.sort(np.random.default_rng(SEED).exponential(size=51))
-    got = values @ Measure("cvar", share).weights(51)
+    got = values @ weigh(f"cvar{share}", 51)
     assert got == pytest.approx(cvar(values, share), rel=1e-5)
     assert got > values.mean()  # frames are a cost: the bad end is the upper one
 
@@ -85,17 +83,16 @@ def test_cvar_is_the_mean_of_the_largest_share(share):
 def test_quantile_lies_between_the_midpoints(share):
     values = np.sort(np.random.default_rng(SEED).normal(size=21))
     midpoints = (np.arange(21) + 0.5) / 21
-    got = values @ Measure("quantile", share).weights(21)
+    got = values @ weigh(f"quantile{share}", 21)
     assert got == pytest.approx(np.interp(share, midpoints, values), abs=1e-5)
 
 
 def test_measures_have_names_and_refuse_others():
     for text in ("mean", "quantile0.75", "cvar0.25"):
-        assert str(Measure.parse(text)) == text
-        assert Measure.parse(text).weights(7).sum() == pytest.approx(1)
+        assert weigh(text, 7).sum() == pytest.approx(1)
     for text in ("median", "cvar", "cvar0", "cvar1.5", "quantile-0.5", "cvar1e-1"):
         with pytest.raises(ConfigError, match="risk="):
-            Measure.parse(text)
+            weigh(text, 7)
 
 
 # -- what is seen ----------------------------------------------------------------------------------
@@ -213,7 +210,7 @@ def test_quantiles_of_outcomes_are_learnt():
         (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9
         assert np.abs(got - wanted).max() < 450, f"seed {SEED}"
-    said = calibration(evaluator, found)
+    said = measure_calibration(evaluator, found)
     assert said["worst"] < 0.08
     assert said["games"] == 4000
     assert (np.array(said["intervals"])[:, 0] <= said["shares"]).all()
@@ -223,15 +220,15 @@ def test_quantiles_of_outcomes_are_learnt():
 
 
 def test_frames_are_those_to_the_end_of_the_same_game():
-    plan = Games(count=6, levels=(1, 1), explore=0.0, seed=SEED, lanes=4, most=300)
-    found = samples.play(GREEDY_BOT, plan)
+    games = draw_games(6, (1, 1), ("medium",), SEED)
+    found = samples.play("greedy", games, most=300)
     assert set(found["outcome"]) == {CLEARED}
-    seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
-    assert (seeds % 2 == 0).all()
+    seeds = [seed for _, _, seed in games]
+    assert not any(seed % 2 for seed in seeds)
     begin = np.flatnonzero(np.concatenate([[True], found["left"][:-1] == 0]))
     assert len(begin) == 6
-    options = {"level": 1, "game_seed": int(seeds[0])}
-    engine = make_engine(samples.ENV, 1, options)
+    options = {"level": 1, "game_seed": seeds[0]}
+    engine = make_engine(ENV, 1, options)
     engine.reset_many(seeds=0)
     bot, taus, seen = greedy(engine, 0), [], []
     while not engine.ended[0]:
@@ -245,30 +242,38 @@ def test_frames_are_those_to_the_end_of_the_same_game():
 
 
 def test_samples_begin_behind_the_last_decision_by_chance():
-    plain = Games(count=8, levels=(0, 0), explore=0.0, seed=SEED, most=300)
-    for plan in (plain, plain.replace(explore=1.0, by_chance=1.0, until=9)):
-        found = samples.play(GREEDY_BOT, plan)
+    games = draw_games(8, (0, 0), ("medium",), SEED)
+    for explore in (0.0, 1.0):
+        found = samples.play("greedy", games, most=300, explore=explore, seed=SEED)
         of_game = np.split(np.arange(len(found)), np.flatnonzero(found["left"] == 0)[:-1] + 1)
         for part in of_game:
             assert found["left"][part].tolist() == list(range(len(part)))[::-1]
             assert (np.diff(found["frames"][part]) < 0).all()
         empty = (found["seen"]["board"] == 0xFF) | (found["seen"]["board"] >= 0xD0)
         fresh = [bool(empty[part[0]].all()) for part in of_game]
-        assert all(fresh) == (plan is plain)
+        assert all(fresh) == (not explore)
 
 
 def test_games_that_are_given_up_are_censored():
-    found = samples.play(GREEDY_BOT, Games(count=3, levels=(0, 0), explore=0.0, seed=SEED, most=5))
+    found = samples.play("greedy", draw_games(3, (0, 0), ("medium",), SEED), most=5)
     assert set(found["outcome"]) == {CENSORED}
     assert len(found) == 15
     assert (found["frames"] > 0).all()
 
 
-def test_games_refuse_impossible_values():
-    with pytest.raises(ConfigError, match="by_chance=2"):
-        Games(count=3, by_chance=2)
-    with pytest.raises(ConfigError, match="count=0"):
-        Games(count=0)
+def test_games_are_as_many_of_each_speed_and_odd_ones_are_held_back():
+    games = draw_games(40, (2, 4), ("low", "high"), SEED, odd=True)
+    levels, speeds, seeds = zip(*games, strict=True)
+    assert set(levels) == {2, 3, 4}
+    assert speeds == ("low", "high") * 20
+    assert len(set(seeds)) == 40
+    assert all(seed % 2 for seed in seeds)
+
+
+def test_a_training_refuses_impossible_values():
+    for name, value in (("bot_games", 0), ("most", 0), ("seed", -1)):
+        with pytest.raises(ConfigError, match=f"{name}={value}"):
+            TrainConfig.from_mapping({name: value})
 
 
 # -- the file --------------------------------------------------------------------------------------
@@ -350,7 +355,7 @@ def test_shaping_by_an_evaluator_telescopes(tmp_path):
     evaluator, saved = model.new_evaluator(SMALL, SEED), tmp_path / "around_5000.safetensors"
     evaluator.net.out.bias += 5.0
     evaluator.save(saved)
-    engine = make_engine(samples.ENV, 4, {"level": 0})
+    engine = make_engine(ENV, 4, {"level": 0})
     engine.reset_many(seeds=SEED)
     potential = Potential(
         engine, model.find_potential(f"evaluator:{saved}"), kappa=250.0, gamma=0.9997

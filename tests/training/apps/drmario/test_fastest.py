@@ -16,7 +16,7 @@ from tests.slow import late
 from tests.tables import walk
 from training.apps.drmario import best_times, fastest
 from training.apps.drmario.best_times import MOST, BestTimes
-from training.apps.drmario.fastest import fastest_clear, heaviest, replay_of
+from training.apps.drmario.fastest import choose_heaviest, find_fastest, make_replay
 from training.evaluation import replays
 from training.run import machine
 
@@ -37,16 +37,16 @@ def frames_of_bot(bot, level, speed, seed):
 
 @walk("speed", ["low", *late("high")])
 def test_a_beam_is_faster_than_a_bot_that_knows_no_pills(speed):
-    clear = fastest_clear(0, speed, SEED, width=100)
+    clear = find_fastest(0, speed, SEED, width=100)
     assert best_times.replay([clear])
     assert clear.frames < frames_of_bot("lookahead3", 0, speed, SEED)
-    wider = fastest_clear(0, speed, SEED, width=400)
+    wider = find_fastest(0, speed, SEED, width=400)
     assert wider.frames <= clear.frames  # of this game; no beam promises it
 
 
 def test_the_buttons_of_a_clear_clear_the_bottle_frame_by_frame():
-    clear = fastest_clear(0, "medium", SEED, width=50)
-    played = replay_of(clear)
+    clear = find_fastest(0, "medium", SEED, width=50)
+    played = make_replay(clear)
     last = played.frames[-1]["info"]
     assert last["reason"] == "clear"
     assert last["viruses"] == 0
@@ -59,8 +59,8 @@ def test_of_equal_bottles_one_is_kept():
     boards[[1, 3, 4], 0] = 1
     boards[5, 1] = 1
     weights = np.array([3, 9, 4, 8, 7, 1])
-    assert heaviest(boards, weights, 10).tolist() == [1, 2, 5]
-    assert heaviest(boards, weights, 2).tolist() == [1, 2]
+    assert choose_heaviest(boards, weights, 10).tolist() == [1, 2, 5]
+    assert choose_heaviest(boards, weights, 2).tolist() == [1, 2]
 
 
 IMPOSSIBLE = [
@@ -76,7 +76,7 @@ IMPOSSIBLE = [
 def test_what_there_is_not_is_refused(subtests):
     for options, message in IMPOSSIBLE:
         with subtests.test(message), pytest.raises(ConfigError, match=message):
-            fastest_clear(**{"level": 0, "speed": "low", "seed": SEED, "width": 5, **options})
+            find_fastest(**{"level": 0, "speed": "low", "seed": SEED, "width": 5, **options})
 
 
 def test_the_command_keeps_clears_replays_and_a_record(tmp_path, capsys):

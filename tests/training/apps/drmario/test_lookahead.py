@@ -1,7 +1,7 @@
 """The look-ahead of Dr. Mario: exact successors, judged by an evaluator; nothing hidden is used."""
 
 import json
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ import pytest
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from tests.tables import walk
-from training.apps.drmario import seed_command
-from training.apps.drmario.evaluator import command, measure, model, samples
+from training.apps.drmario import seeds
+from training.apps.drmario.best_times import ENV
+from training.apps.drmario.evaluator import command, model
 from training.apps.drmario.evaluator.features import UNKNOWN, situations
 from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
-from training.apps.drmario.evaluator.model import Head, Measure
-from training.players.bots import Bot
+from training.apps.drmario.evaluator.model import Head
 from training.players.names import find_player
 from training.players.player import every_lane
 from training.run.envs import make_engine
@@ -39,7 +39,7 @@ class Judged:
 
 def engine_at(decision, level=2, lanes=LANES):
     """An engine whose games have come to some decision by random placements."""
-    engine = make_engine(samples.ENV, lanes, {"level": level})
+    engine = make_engine(ENV, lanes, {"level": level})
     engine.reset_many(seeds=SEED)
     rng = np.random.default_rng(SEED)
     for _ in range(decision):
@@ -49,7 +49,7 @@ def engine_at(decision, level=2, lanes=LANES):
 
 @cache
 def single_game():
-    return make_engine(samples.ENV, 1, {})
+    return make_engine(ENV, 1, {})
 
 
 def after(row, action):
@@ -95,11 +95,12 @@ def test_costs_equal_those_of_placements_played_one_by_one(decision):
 
 
 @pytest.mark.slow
-def test_two_steps_equal_those_played_one_by_one():
+def test_two_steps_equal_those_played_one_by_one(monkeypatch):
+    monkeypatch.setattr("training.apps.drmario.evaluator.lookahead.BEAM", 3)
     engine = engine_at(9, lanes=1)
     (row,) = engine.get_states()
     lanes = every_lane(engine)
-    got = LookAhead(Judged(), engine, depth=2, beam=3).costs(engine, lanes)[0]
+    got = LookAhead(Judged(), engine, depth=2).costs(engine, lanes)[0]
     first = LookAhead(Judged(), engine).costs(engine, lanes)[0]
     best = np.argsort(first, kind="stable")[:3]
     wanted = [cost_by_hand(row, action, True) for action in best]
@@ -145,7 +146,7 @@ def test_other_environments_are_refused():
         with pytest.raises(ConfigError, match="one player, placements"):
             LookAhead(Judged(), make_engine(env, 2, {}))
     with pytest.raises(ConfigError, match="depth=3"):
-        LookAhead(Judged(), make_engine(samples.ENV, 1, {}), depth=3)
+        LookAhead(Judged(), make_engine(ENV, 1, {}), depth=3)
 
 
 # -- by name, and on the command line --------------------------------------------------------------
@@ -181,7 +182,7 @@ def test_names_of_players(file):
     ):
         action = lookahead(name)(engine).act(engine, lanes)
         assert engine.mask[lanes, action].all()
-    plain = LookAhead(model.load(file), engine, Measure("quantile", 0.75)).costs(engine, lanes)
+    plain = LookAhead(model.load(file), engine, "quantile0.75").costs(engine, lanes)
     named = lookahead(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
     np.testing.assert_array_equal(plain, named)
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
@@ -191,13 +192,7 @@ def test_names_of_players(file):
     assert find_player("DrMarioVersus-v0", f"lookahead:{file}") is None
 
 
-def test_decisions_are_counted_for_so_many_seconds(monkeypatch):
-    monkeypatch.setattr(measure, "SECONDS", 0.02)
-    assert measure.decisions_a_second(partial(Bot, "greedy"), 0, 4) > 0
-
-
-def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(measure, "decisions_a_second", lambda player, level, batch: 1.0)
+def test_calibrate_and_compare_write_records(file, tmp_path, capsys):
     out = tmp_path / "found.json"
     flags = ["--games", "3", "--out", str(out)]
     assert command.main(["calibrate", str(file), "--player", "greedy", *flags]) == 0
@@ -206,7 +201,9 @@ def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch
     assert len(found["shares"]) == 9
     who = ["greedy", f"lookahead:{file}"]
     assert command.main(["compare", *who, "--levels", "0", "--games", "2", "--out", str(out)]) == 0
-    found = json.loads(out.read_text())["compare"]["levels"]["0"]
+    record = json.loads(out.read_text())["compare"]
+    assert record["decisions_per_cpu_s"][who[1]] > 0
+    found = record["levels"]["0"]
     assert found["greedy"]["clear"][0] == 1
     assert len(found[who[1]]["less_first"]["tail"]) == 3
     assert command.main(["compare", *who, "--levels", "9", "--games", "2"]) == 2
@@ -237,7 +234,7 @@ def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
     asked = f"who='first' is not possible: who must be the path {tmp_path / 'first'}"
     assert command.main(["compare", "first", *runs]) == 2
     assert asked in capsys.readouterr().err
-    assert seed_command.main(["first", *runs, "--out", str(tmp_path / "out")]) == 2
+    assert seeds.main(["first", *runs, "--out", str(tmp_path / "out")]) == 2
     assert asked in capsys.readouterr().err
 
 
@@ -256,7 +253,7 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     parquet = pytest.importorskip("pyarrow.parquet")
     name, flags = f"lookahead:{file}", ["--seeds", "1", "--episodes", "1", "--t-max", "500"]
     out = ["--out", str(tmp_path / "sweep")]
-    assert seed_command.main([name, *out, *flags, "--risk-taus", "0.25", "0.75"]) == 0
+    assert seeds.main([name, *out, *flags, "--risk-taus", "0.25", "0.75"]) == 0
     rows = parquet.read_table(tmp_path / "sweep" / "seeds.parquet").to_pylist()
     assert [(row["seed_id"], row["risk_tau"]) for row in rows] == [
         ("L00_S000", 0.25),
@@ -268,7 +265,7 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     gap = levels[1]["cvar_25"][0] - levels[0]["cvar_25"][0]
     assert levels[1]["less_first"]["cvar_25"][0] == pytest.approx(gap)
     further = [f"{name}:depth2", "--out", str(tmp_path / "two"), *flags, "--risk-taus", "0.5"]
-    assert seed_command.main(further) == 0
+    assert seeds.main(further) == 0
     page = tmp_path / "report.html"
     from training import report
 
@@ -285,7 +282,7 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     (tmp_path / "two" / "seeds.json").write_text("{}")
     assert report.main([*folders, "--out", str(page)]) == 2
     assert "seeds.json has no figures by level" in capsys.readouterr().err
-    assert seed_command.main([name, *out, *flags, "--risk-taus", "2"]) == 2
+    assert seeds.main([name, *out, *flags, "--risk-taus", "2"]) == 2
     assert "risk=" in capsys.readouterr().err
-    assert seed_command.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2
+    assert seeds.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2
     assert "--risk-taus" in capsys.readouterr().err

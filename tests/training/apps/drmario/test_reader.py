@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from safetensors.torch import save_file
+from scipy import ndimage
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.render import render_rgb
@@ -23,15 +22,14 @@ from training.apps.drmario.reader import (
     camera,
     cell_classes,
     command,
-    fitting,
     measure,
     network,
     positions,
+    train,
 )
 from training.apps.drmario.reader.cell_classes import BOARD, CLASS_OF, NO_PILL
 from training.apps.drmario.reader.network import UNITS, Reader
 from training.apps.drmario.reader.player import CameraPlayer
-from training.players.bots import Bot
 from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
 
@@ -58,10 +56,22 @@ def shown(rows):
 # -- what is seen ----------------------------------------------------------------------------------
 
 
+def is_falling(row):
+    """Tell whether a pill falls and does not rest yet, or one appears."""
+    (view,) = cell_classes.game_views(row)
+    if not view.pill:
+        return False
+    places = {(half.row, half.col) for half in view.pill}
+    under = {(row + 1, col) for row, col in places} - places
+    rests = any(r == t.ROWS or (r >= 0 and view.cells[r * 8 + c] != t.EMPTY) for r, c in under)
+    return places == {(0, col) for col in t.SPAWN_CELLS} or not rests
+
+
 def test_what_pictures_show_is_the_state(rows, shown):
-    read, falls = cell_classes.read_cells(shown[1]), cell_classes.has_falling_pill(rows)
+    read, of = cell_classes.read_cells(shown[1]), rows["players"][:, 0]
+    falls = np.array([is_falling(row) for row in rows])
     assert 12 < falls.sum() <= len(rows)
-    of = rows["players"][:, 0]
+    assert (read.pill[falls] != NO_PILL).any(1).all()
     previews = np.stack([of["preview_first"], of["preview_second"]], 1)
     assert (read.preview == previews).all()
     for board, pill, player in zip(read.board[falls], read.pill[falls], of[falls], strict=True):
@@ -147,45 +157,27 @@ def test_equal_seeds_film_alike_and_greys_have_no_hue():
     assert (abs(frames[:, 60:-60, 60:-60].astype(int) - 90) <= 1).all()
 
 
-def between(images, points):
-    """Return what is at points (n, k, 2) from the middle of images (n, 3, H, W), by torch."""
-    half = torch.tensor([images.shape[3], images.shape[2]]) / 2
-    return F.grid_sample(images, (points / half)[:, None], align_corners=False)[:, :, 0]
-
-
-def test_what_lies_between_pixels_is_what_torch_finds_there():
-    rng = np.random.default_rng(4)
-    images = rng.normal(size=(2, 20, 30, 3)).astype("f4")
-    points = torch.from_numpy(rng.uniform(-18, 18, (2, 500, 2)).astype("f4"))  # some outside
-    cameras = camera.draw(2, rng)
-    matrix, shift = (camera.tensor_of(cameras, name) for name in ("matrix", "shift"))
-    found = camera.sampled(images, points, matrix, shift / 8)
-    at = points @ matrix.mT + shift[:, None] / 8
-    expected = between(torch.from_numpy(images).permute(0, 3, 1, 2), at)
-    torch.testing.assert_close(found.mT, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_frames_are_those_of_a_camera_written_with_torch(shown):
+def test_frames_are_those_of_a_camera_written_with_scipy(shown):
     pictures, rng = shown[0][:4], np.random.default_rng(5)
     cameras = camera.draw(4, rng, replace(camera.Ranges(), noise=(0, 0)))
     frames = camera.shoot(pictures, cameras, rng).astype(int)
-    of = {name: camera.tensor_of(cameras, name) for name in cameras.dtype.names}
-    x = torch.einsum("nij,nhwj->nihw", of["colours"], torch.from_numpy(pictures).float() / 255)
-    at = (camera.points_of(*camera.FRAME) - of["shift"][:, None]) @ of["matrix"].inverse().mT
-    inside = between(torch.ones_like(x), at).unflatten(2, camera.FRAME)
-    ground = of["ground"][:, :, None, None]
-    x = between(x, at).unflatten(2, camera.FRAME) + (1 - inside) * ground
-    reach = torch.arange(-3, 4)
-    for k in range(4):
-        weights = torch.exp(-0.5 * (reach / of["blur"][k].clamp(min=1e-3)) ** 2)
-        weights = (weights / weights.sum()).repeat(3, 1, 1, 1)
-        y = F.conv2d(F.pad(x[k], [3] * 4, "replicate")[None], weights, groups=3)
-        y = F.conv2d(y, weights.mT, groups=3)[0]
-        down, right = (torch.linspace(-1, 1, side) for side in camera.FRAME)
-        y *= 1 + of["light"][k, 0] * right + of["light"][k, 1] * down[:, None]
-        y = (y - 0.5) * of["contrast"][k] + 0.5 + of["brightness"][k]
-        y = y.clamp(0, 1) ** of["gamma"][k] * 255
-        assert abs(y.permute(1, 2, 0).numpy() - frames[k]).max() <= 0.6  # they are rounded
+    sides = camera.FRAME, camera.PICTURE
+    middle, of_picture = (np.array([rows - 1, columns - 1]) / 2 for rows, columns in sides)
+    points = np.indices(camera.FRAME).reshape(2, -1).T - middle  # down and right
+    for k, own in enumerate(cameras):
+        back = np.linalg.inv(own["matrix"].astype(float))
+        at = ((points[:, ::-1] - own["shift"]) @ back.T)[:, ::-1] + of_picture
+        colours = pictures[k] / 255 @ own["colours"].T - own["ground"]
+        x = [ndimage.map_coordinates(channel, at.T, order=1, mode="grid-constant")
+             for channel in np.moveaxis(colours, 2, 0)]  # fmt: skip
+        x = np.reshape(x, (3, *camera.FRAME)).transpose(1, 2, 0) + own["ground"]
+        for axis in (0, 1):
+            x = ndimage.gaussian_filter1d(x, max(own["blur"], 1e-3), axis, mode="nearest", radius=3)
+        down, right = (np.linspace(-1, 1, side)[:, None] for side in camera.FRAME)
+        x *= 1 + own["light"][0] * right + own["light"][1] * down[:, None]
+        x = (x - 0.5) * own["contrast"] + 0.5 + own["brightness"]
+        x = x.clip(0, 1) ** own["gamma"] * 255
+        assert abs(x - frames[k]).max() <= 0.6  # they are rounded
 
 
 def test_noise_has_its_deviation_and_is_new_in_every_frame():
@@ -237,7 +229,7 @@ def test_where_a_picture_lies_is_put_together_step_by_step():
 def test_cells_are_read_one_by_one_or_together(shown):
     reader = Reader(seed=1)
     frames = network.as_input(network.fit_to_input(shown[0][:2]))
-    matrix, shift = reader.place(frames)
+    *_, (matrix, shift) = reader.places(frames)
     assert torch.equal(matrix, torch.eye(2).repeat(2, 1, 1))  # an untrained one moves nothing
     assert not shift.any()
     every = reader.classes(frames, matrix, shift)
@@ -249,9 +241,9 @@ def test_cells_are_read_one_by_one_or_together(shown):
 
 def test_a_patch_lies_around_its_cell(shown):
     reader = Reader()
-    frames = network.fit_to_input(shown[0][:1]).astype(np.float32)
-    points, still = reader.points.flatten(0, 1)[None], (torch.eye(2)[None], torch.zeros(1, 2))
-    patches = camera.sampled(frames, points, *still).view(-1, network.SIDE, network.SIDE, 3)
+    frames = torch.from_numpy(network.fit_to_input(shown[0][:1])).permute(0, 3, 1, 2).float()
+    patches = camera.interpolate(frames, reader.points.flatten(0, 1)[None])[0].T
+    patches = patches.view(-1, network.SIDE, network.SIDE, 3)
     for cell, (x, y) in enumerate((cell_classes.MIDDLES / 2).tolist()):
         x, y = round(x), round(y)
         middle = shown[0][0][y - 4 : y + 4, x - 4 : x + 4].astype(float).mean((0, 1))
@@ -260,14 +252,14 @@ def test_a_patch_lies_around_its_cell(shown):
 
 
 def test_a_training_of_ten_batches_ends():
-    assert isinstance(fitting.train(10 * fitting.BATCH, 0), fitting.Reader)
+    assert isinstance(train.train(10 * train.BATCH, 0), Reader)
 
 
 def test_every_part_learns(rows):
     reader, rng = Reader(seed=2), np.random.default_rng(0)
     for part in (reader.locate[-1], reader.classify[-1]):
         torch.nn.init.normal_(part.weight, std=0.01)
-    location, entropy, wrong = fitting._compute_losses(reader, rows[:4], rng)
+    location, entropy, wrong = train._compute_losses(reader, rows[:4], rng)
     assert 0 <= wrong <= 1
     (location + entropy).backward()
     for name, weight in reader.named_parameters():
@@ -314,15 +306,16 @@ def test_other_files_are_refused(tmp_path, capsys):
 
 
 def test_scores_count_cells_boards_pills_and_previews(rows, shown):
-    wanted, falls = shown[1], cell_classes.has_falling_pill(rows)
+    wanted = shown[1]
+    falls = (cell_classes.read_cells(wanted).pill != NO_PILL).any(1)
     found = wanted.copy()
-    every = measure.scores(found, wanted, falls)
+    every = measure.score(found, wanted)
     assert {part["share"][0] for part in every.values()} == {1.0}
     one, other = np.flatnonzero(falls)[:2]
     for frame, cell in ((one, BOARD - 1), (other, BOARD)):
         alternatives = CLASS_OF[[Tile.LEFT, Tile.LEFT | 1]]
         found[frame, cell] = alternatives[int(found[frame, cell] == alternatives[0])]
-    scores = measure.scores(found, wanted, falls)
+    scores = measure.score(found, wanted)
     n, k = len(rows), falls.sum()
     assert scores["cells"] == {"share": scores["cells"]["share"], "of": n * t.CELLS}
     assert scores["cells"]["share"][0] == pytest.approx(1 - 1 / (n * t.CELLS))
@@ -337,7 +330,7 @@ class Exact(CameraPlayer):
 
     def _read(self, rows, lanes):
         views = [cell_classes.game_views(row)[0] for row in rows]
-        return np.array([cell_classes.classes_of(view) for view in views], np.uint8).reshape(
+        return np.array([cell_classes.encode_cells(view) for view in views], np.uint8).reshape(
             -1, cell_classes.CELLS
         )
 
@@ -347,7 +340,7 @@ def test_who_reads_right_sees_what_rows_show(options):
     lanes = 4
     engine = make_engine("DrMarioPlacement-v0", lanes, options)
     engine.reset_many(seeds=4)
-    player = Exact(partial(Bot, "greedy"), None, options, engine)
+    player = Exact("greedy", None, options, engine)
     begin_all(player, engine, 1)
     for _ in range(25):  # over the first rise of the speed
         going = engine.get_states()["done"] == 0
@@ -379,7 +372,7 @@ def test_games_beside_it_change_nothing_of_how_one_is_filmed():
         engine = make_engine("DrMarioPlacement-v0", lanes, options)
         engine.reset_many(seeds=7)
         reader = Films()
-        player = CameraPlayer(partial(Bot, "first"), reader, options, engine)
+        player = CameraPlayer("first", reader, options, engine)
         begin_all(player, engine, 5)
         for _ in range(2):
             player._read(engine.get_states(), every_lane(engine))
@@ -390,7 +383,7 @@ def test_games_beside_it_change_nothing_of_how_one_is_filmed():
 def test_levels_that_count_matches_are_refused():
     engine = make_engine("DrMarioPlacement-v0", 1, {"level": -5})
     engine.reset_many(seeds=0)
-    player = Exact(partial(Bot, "first"), None, {"level": -5}, engine)
+    player = Exact("first", None, {"level": -5}, engine)
     with pytest.raises(ConfigError, match="level=-5"):
         begin_all(player, engine, 0)
 
@@ -398,7 +391,7 @@ def test_levels_that_count_matches_are_refused():
 def test_other_environments_are_refused():
     versus: Any = SimpleNamespace(game=SimpleNamespace(env_id="DrMarioVersus-v0"))
     with pytest.raises(ConfigError, match=r"DrMarioVersus-v0.* must be DrMarioPlacement-v0"):
-        Exact(partial(Bot, "first"), None, {}, versus)
+        Exact("first", None, {}, versus)
 
 
 def test_commands_refuse_what_makes_no_sense(tmp_path, capsys):

@@ -11,12 +11,10 @@ from fastenv.drmario.seeds import registry_seeds, seed_of
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
 from tests.tables import walk
-from training.apps.drmario import seed_command as command
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.costs import columns, cvar
-from training.apps.drmario.players import find_player
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.compare import cvar, make_columns
+from training.apps.drmario.seeds import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results
@@ -37,7 +35,7 @@ def played(episodes, plan, games=1):
     count = len(episodes)
     made |= {"player": np.full(count, "x"), "seed": np.arange(count)}
     made["game"] = np.arange(count) // (count // games)
-    return Results(made, columns(plan.t_max))
+    return Results(made, make_columns(plan.t_max))
 
 
 @walk(
@@ -57,7 +55,7 @@ def test_figures_of_a_game():
     episodes = [episode(n) for n in times]
     episodes += [episode(500, False), episode(9050, False, True)]
     plan = Plan(t_max=9000, within=2500)
-    row = seeds.row_of(GAME, played(episodes, plan), plan)
+    row = seeds.compute_row(GAME, played(episodes, plan), plan)
     assert (row["level"], row["speed"], row["seed_id"]) == (5, "medium", "L05_S017")
     assert seed_of(row["seed_id"]) == (5, row["seed"])
     assert row["success_rate"] == pytest.approx(4 / 6)
@@ -79,7 +77,7 @@ def test_figures_of_a_level_and_differences_game_by_game():
     slower = [episode(n + 100) for level in times for n in level]
     slower[3] = episode(9050, False, True)
     both = {tau: played(each, plan, 8) for tau, each in ((0.25, usual), (0.75, slower))}
-    found = seeds.by_level(plan, both)
+    found = seeds.compare_levels(plan, both)
     assert [(r["level"], r["risk_tau"]) for r in found] == [
         (5, 0.25),
         (5, 0.75),
@@ -97,28 +95,28 @@ def test_figures_of_a_level_and_differences_game_by_game():
 def test_episodes_of_a_game_are_drawn_together():
     plan = Plan(seeds=2, episodes=50)
     games = [episode(1000)] * 50 + [episode(500, False)] * 50
-    (found,) = seeds.by_level(plan, {None: played(games, plan, 2)})
+    (found,) = seeds.compare_levels(plan, {None: played(games, plan, 2)})
     assert found["clear"] == [0.5, 0.0, 1.0]
     assert found["frames_to_clear"][0] == 1000
 
 
 def test_a_game_that_is_never_cleared_has_no_mean():
-    row = seeds.row_of(GAME, played([episode(500, False)] * 3, Plan()), Plan())
+    row = seeds.compute_row(GAME, played([episode(500, False)] * 3, Plan()), Plan())
     assert (row["success_rate"], row["frames_mean"], row["frames_var"]) == (0, None, None)
     assert row["cvar_25"] == Plan().t_max
 
 
 def test_anomalies_are_unlike_the_others():
-    def anomalies(*episodes):
-        return seeds.anomalies(played(episodes, Plan()))
+    def find_anomalies(*episodes):
+        return seeds.find_anomalies(played(episodes, Plan()))
 
     usual = [episode(1000 + k) for k in range(12)]
-    assert anomalies(*usual) == []
-    assert anomalies(*usual, episode(300, False)) == [(12, "not cleared")]
-    assert anomalies(*usual, episode(9000)) == [(12, "slow")]
+    assert find_anomalies(*usual) == []
+    assert find_anomalies(*usual, episode(300, False)) == [(12, "not cleared")]
+    assert find_anomalies(*usual, episode(9000)) == [(12, "slow")]
     failures = [episode(400, False)] * 5
-    assert anomalies(*failures, episode(900)) == [(5, "cleared")]
-    assert anomalies(*failures) == []
+    assert find_anomalies(*failures, episode(900)) == [(5, "cleared")]
+    assert find_anomalies(*failures) == []
 
 
 class Moody:
@@ -142,8 +140,8 @@ def swept(tmp_path_factory):
     args = ["greedy", "--out", str(folder / "out"), "--levels", "0", "2", "--seeds", "2"]
     args += ["--episodes", "10", "--t-max", "9000", "--traces", "1"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seeds, "find_player", lambda *args, **options: (Moody, None))
-        assert command.main([*args, "--best-times", str(folder / "times.sqlite")]) == 0
+        patch.setattr(seeds, "load_player", lambda *args: (Moody, None))
+        assert seeds.main([*args, "--best-times", str(folder / "times.sqlite")]) == 0
     return folder
 
 
@@ -207,8 +205,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     plan = Plan(levels=(0,), seeds=2, episodes=3, t_max=2000)
 
     def play(who, seed=0):
-        player, _ = find_player(who)
-        results = seeds.play({}, player, replace(plan, seed=seed))
+        results = seeds.play_plan(who, replace(plan, seed=seed), {}, sample=True)
         assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
         assert (results["ticks"] <= 2000 + 500).all()
         ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)
@@ -247,13 +244,13 @@ def test_what_cannot_be_is_refused_by_name(tmp_path, capsys, subtests):
     for args, message in REFUSED:
         with subtests.test(message):
             out = tmp_path / "out"
-            assert command.main([*args, "--out", str(out)]) == 2
+            assert seeds.main([*args, "--out", str(out)]) == 2
             assert message in capsys.readouterr().err
             assert not out.exists() or not list(out.iterdir())
 
 
 def test_seeds_are_those_of_the_registry():
-    games = list(Plan(levels=(3, 4), speeds=("low", "high"), seeds=2).games())
+    games = Plan(levels=(3, 4), speeds=("low", "high"), seeds=2).games()
     assert games[:3] == [(3, "low", 0), (3, "low", 1), (3, "high", 0)]
     assert len(games) == 8
     assert registry_seeds()[3, 0] == seed_of("L03_S000")[1]

@@ -8,7 +8,7 @@ import pytest
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training import evaluate
-from training.apps.drmario import seed_command
+from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.terminal import panels, sources
 from training.terminal.session import Session
@@ -58,7 +58,7 @@ def test_a_file_that_is_no_store_is_refused_before_anything_is_played(run, tmp_p
 def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
     out = tmp_path / "out"
     args = [str(run), "--out", str(out), "--seeds", "2", "--episodes", "4", "--t-max", "600"]
-    assert seed_command.main([*args, *more]) == 0
+    assert seeds.main([*args, *more]) == 0
     with (out / "seeds.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["seed_id"] for row in rows] == ["L00_S000", "L00_S001"]

@@ -22,10 +22,9 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.drmario import DrMarioConfig, DrMarioGame
-from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
+from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, Reason
 from training.apps.drmario.evaluator.features import situations
-from training.apps.drmario.evaluator.model import Evaluator, Measure, load
-from training.apps.drmario.placements import cells_of_placements
+from training.apps.drmario.evaluator.model import Evaluator, load, weigh
 from training.players.player import MakePlayer
 from training.run.options import require
 from training.search.beam import Beam, Branches, Expansion
@@ -36,10 +35,10 @@ LOOKAHEAD = "lookahead:"
 DEPTH = ":depth2"
 
 
-def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
+def branches(config: DrMarioConfig) -> Branches:
     """Make branches of a game, which try placements in copies of rows."""
     bare = replace(config, obs="none", extras=(), mode="warp")
-    return Branches(BatchEngine(DrMarioGame(bare), lanes, info_columns=()))
+    return Branches(BatchEngine(DrMarioGame(bare), LANES, info_columns=()))
 
 
 def bottles(tried: Expansion) -> np.ndarray:
@@ -56,16 +55,11 @@ def bottles(tried: Expansion) -> np.ndarray:
     return firsts
 
 
-def _find_twins() -> np.ndarray:
-    """Return for each placement the lower number of those that fill the same two cells."""
-    by_cells: dict[frozenset[int], int] = {}
-    pairs = [frozenset(pair) for pair in cells_of_placements()]
-    for action, pair in enumerate(pairs):
-        by_cells.setdefault(pair, action)
-    return np.array([by_cells[pair] for pair in pairs])
-
-
-TWINS = _find_twins()
+# Of each placement the lower number of those that fill the same two cells (docs/drmario.md, 11.3):
+# the second half left of the first, or above it, is the first one right of the second, or below.
+TWINS = np.arange(NUM_PLACEMENTS)
+TWINS[2 * CELLS + 1 : 3 * CELLS] = np.arange(CELLS - 1)
+TWINS[3 * CELLS + COLUMNS :] = CELLS + np.arange(CELLS - COLUMNS)
 
 
 class Bottles:
@@ -74,10 +68,11 @@ class Bottles:
     Parameters
     ----------
     evaluator : Evaluator
-    measure : Measure
+    measure : str
+        See :func:`training.apps.drmario.evaluator.model.weigh`.
     """
 
-    def __init__(self, evaluator: Evaluator, measure: Measure) -> None:
+    def __init__(self, evaluator: Evaluator, measure: str) -> None:
         self._evaluator, self._measure = evaluator, measure
 
     def costs(self, tried: Expansion) -> np.ndarray:
@@ -113,12 +108,11 @@ class LookAhead:
     evaluator : Evaluator
     engine : BatchEngine
         Of ``DrMarioPlacement-v0``.
-    measure : Measure
-        What placements are judged by.
+    measure : str
+        What placements are judged by; see :func:`training.apps.drmario.evaluator.model.weigh`.
     depth : {1, 2}
-        Placements that are looked ahead: the pill that falls, and its preview.
-    beam : int
-        With depth 2, how many of the best first placements are looked at further.
+        Placements that are looked ahead: the pill that falls, and its preview, which is placed
+        behind the :data:`BEAM` best first ones.
 
     Raises
     ------
@@ -130,19 +124,16 @@ class LookAhead:
         self,
         evaluator: Evaluator,
         engine: BatchEngine,
-        measure: Measure | None = None,
+        measure: str = "mean",
         depth: int = 1,
-        beam: int = BEAM,
     ) -> None:
         require(depth in (1, 2), "depth", depth, "1 or 2")
-        require(beam >= 1, "beam", beam, "at least 1")
         config: Any = getattr(engine.game, "config", None)
         fits = getattr(config, "placement", False) and config.agents == 1
         name = getattr(engine.game, "env_id", None)
         require(fits, "env", name, "DrMarioPlacement-v0 with an evaluator: one player, placements")
         self._evaluator = evaluator
-        judge = Bottles(evaluator, measure or Measure())
-        self._beam = Beam(branches(config), judge, depth, beam)
+        self._beam = Beam(branches(config), Bottles(evaluator, measure), depth, BEAM)
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Nothing is remembered, and nothing drawn."""
@@ -181,11 +172,6 @@ class LookAhead:
 # -- by name ---------------------------------------------------------------------------------------
 
 
-def is_lookahead(name: str) -> bool:
-    """Tell whether a name is that of a look-ahead."""
-    return name.startswith(LOOKAHEAD)
-
-
 def lookahead(name: str) -> MakePlayer | None:
     """Make the factory of the look-ahead of a name; None for the name of another player.
 
@@ -194,12 +180,12 @@ def lookahead(name: str) -> MakePlayer | None:
     ConfigError
         If it asks for a measure that there is none of, or there is no such evaluator.
     """
-    if not is_lookahead(name):
+    if not name.startswith(LOOKAHEAD):
         return None
     rest = name.removeprefix(LOOKAHEAD).removesuffix(DEPTH)
     depth = 2 if name.endswith(DEPTH) else 1
-    file, colon, risk = rest.rpartition(":")
-    if not colon or risk.endswith(".safetensors"):
-        file, risk = rest, "mean"
-    measure, evaluator = Measure.parse(risk), load(Path(file))
-    return partial(LookAhead, evaluator, measure=measure, depth=depth)
+    file, colon, measure = rest.rpartition(":")
+    if not colon or measure.endswith(".safetensors"):
+        file, measure = rest, "mean"
+    weigh(measure, 1)  # refused before a file is looked for
+    return partial(LookAhead, load(Path(file)), measure=measure, depth=depth)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -20,11 +19,7 @@ from torch import Tensor, nn
 
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.errors import ConfigError
-from training.apps.drmario.evaluator.features import (
-    NUMBERS,
-    count_features,
-    situations,
-)
+from training.apps.drmario.evaluator.features import NUMBERS, count_features, situations
 from training.run import network_file
 from training.run.network_file import NetworkFile
 from training.run.options import Options, Plain, Text, Whole, require
@@ -33,66 +28,48 @@ FORMAT = "fastenv-drmario-evaluator"
 FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
 POTENTIAL = "evaluator:"  # what the potential of an evaluator's file is called, before its path
 UNIT = 1000.0  # frames: what an output of 1 stands for
-MEASURES = "mean, or quantile or cvar with a share above 0 and below 1, such as cvar0.25"
+MEASURE = re.compile(r"mean|(quantile|cvar)(0?\.\d{1,6})")
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A measure of a distribution.
+def weigh(measure: str, count: int) -> np.ndarray:
+    """Return the weights that make a risk measure of quantiles in rising order, of sum 1.
+
+    Between two quantiles a line is drawn, and behind the outermost ones nothing changes.
 
     Parameters
     ----------
-    kind : {"mean", "quantile", "cvar"}
-    share : float
-        Of outcomes: those at most as large as the quantile, or the largest ones.
+    measure : str
+        ``mean``, or ``quantile`` or ``cvar`` with a share of outcomes, such as ``cvar0.25``: those
+        at most as large as the quantile, or the largest ones.
+    count : int
+        Of quantiles.
+
+    Returns
+    -------
+    ndarray of float32, shape (count,)
+
+    Raises
+    ------
+    ConfigError
+        If there is no such measure.
     """
-
-    kind: str = "mean"
-    share: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Refuse what is no measure."""
-        require(self.kind in ("mean", "quantile", "cvar"), "risk", self.kind, MEASURES)
-        require(0 < self.share < 1, "risk", f"{self.kind}{self.share:g}", MEASURES)
-
-    @classmethod
-    def parse(cls, text: str) -> Measure:
-        """Return the measure of a text such as ``mean``, ``quantile0.75`` or ``cvar0.25``.
-
-        Raises
-        ------
-        ConfigError
-            If it is none.
-        """
-        if text == "mean":
-            return cls()
-        match = re.fullmatch(r"(quantile|cvar)(0?\.\d{1,6})", text)
-        require(match is not None, "risk", text, MEASURES)
-        assert match is not None
-        return cls(match[1], float(match[2]))
-
-    def __str__(self) -> str:
-        """Return the text that :meth:`parse` takes."""
-        return self.kind if self.kind == "mean" else f"{self.kind}{self.share:g}"
-
-    def weights(self, count: int) -> np.ndarray:
-        """Return the weights of ``count`` quantiles in rising order, float32, of sum 1.
-
-        Between two quantiles a line is drawn, and behind the outermost ones nothing changes.
-        """
-        weights = np.zeros(count)
-        if self.kind == "mean":
-            weights[:] = 1.0 / count
-        elif self.kind == "cvar":
-            worst = self.share * count  # of the outcomes, each quantile stands for one
-            weights[:] = np.clip(worst - np.arange(count)[::-1], 0.0, 1.0) / worst
-        else:
-            at = min(max(self.share * count - 0.5, 0.0), count - 1.0)
-            below = int(at)
-            weights[below] = 1.0 - (at - below)
-            if below + 1 < count:
-                weights[below + 1] = at - below
-        return weights.astype(np.float32)
+    match = MEASURE.fullmatch(measure)
+    kind, share = ("mean", 0.5) if match is None or not match[1] else (match[1], float(match[2]))
+    allowed = "mean, or quantile or cvar with a share above 0 and below 1, such as cvar0.25"
+    require(match is not None and share > 0, "risk", measure, allowed)
+    weights = np.zeros(count)
+    if kind == "mean":
+        weights[:] = 1.0 / count
+    elif kind == "cvar":
+        worst = share * count  # of the outcomes, each quantile stands for one
+        weights[:] = np.clip(worst - np.arange(count)[::-1], 0.0, 1.0) / worst
+    else:
+        at = min(max(share * count - 0.5, 0.0), count - 1.0)
+        below = int(at)
+        weights[below] = 1.0 - (at - below)
+        if below + 1 < count:
+            weights[below + 1] = at - below
+    return weights.astype(np.float32)
 
 
 class EvaluatorNet(nn.Module):
@@ -204,11 +181,11 @@ class Evaluator:
         frames: np.ndarray = outputs.mul(UNIT).clamp(0.0, self.head.t_max).numpy()
         return frames
 
-    def costs(self, seen: np.ndarray, measure: Measure) -> np.ndarray:
-        """Return a measure of the frames to the clear, float32 (n,)."""
+    def costs(self, seen: np.ndarray, measure: str = "mean") -> np.ndarray:
+        """Return a measure of the frames to the clear, float32 (n,); see :func:`weigh`."""
         # numpy has warned of an invalid value here although all numbers are finite.
         with np.errstate(invalid="ignore"):
-            costs: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
+            costs: np.ndarray = self.quantiles(seen) @ weigh(measure, self.head.quantiles)
         return costs
 
     def check(self, levels: np.ndarray, speeds: np.ndarray) -> None:
@@ -290,6 +267,6 @@ def find_potential(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
     def phi(rows: np.ndarray) -> np.ndarray:
         players = rows["players"][:, 0]
         evaluator.check(players["level"], players["speed_setting"])
-        return -evaluator.costs(situations(rows), Measure())
+        return -evaluator.costs(situations(rows))
 
     return phi

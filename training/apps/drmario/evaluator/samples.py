@@ -7,26 +7,27 @@ whose end is not waited for is *censored*: its bottles took at least so long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import Field
 
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
-from training.apps.drmario.best_times import set_game
+from training.apps.drmario.best_times import Game
+from training.apps.drmario.compare import play_games
 from training.apps.drmario.evaluator.features import SITUATION, situations
-from training.evaluation.evaluation import Evaluation
-from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.loop import ask
 from training.evaluation.results import Results
 from training.players.bots import RandomLegal
-from training.players.player import MakePlayer, Player
-from training.run.options import Number, Options, Text, Truth, Whole
+from training.players.names import make_player
+from training.players.player import Player
 
-ENV = "DrMarioPlacement-v0"
-BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
+if TYPE_CHECKING:
+    from training.apps.drmario.compare import Playing
+
+ENDLESS = 10**9  # frames: a game is given up by its decisions alone
+UNTIL = 60  # decisions that chance may take part in, at the beginning of a game
 CLEARED, LOST, CENSORED = range(3)
 OWN, LUCK = range(2)  # whose a decision is: the player's or chance's
 # A decision of a game; samples are those of games, game after game.
@@ -38,44 +39,6 @@ SAMPLE = np.dtype(
         ("left", "i4"),  # decisions of the game behind it that are among the samples
     ]
 )
-
-
-class Games(Options):
-    """Which games are played, and how.
-
-    Parameters
-    ----------
-    count : int
-    levels : tuple of (int, int)
-        The lowest and the highest; each game draws one.
-    speeds : tuple of str
-        As many games at each.
-    odd : bool
-        Seeds of the games are odd numbers instead of even ones. What is trained on has even ones,
-        so that everything with odd ones is new to it.
-    seed : int
-        Of all that is drawn.
-    explore : float
-        Share of the games that chance may begin, until a drawn decision of the first ``until``.
-    until : int
-    by_chance : float
-        Largest share of those decisions that are taken by chance; each game draws its own.
-    most : int
-        Decisions after which a game is given up.
-    lanes : int
-        Games that are played at once.
-    """
-
-    count: Whole = Field(ge=1, le=10**7)
-    levels: tuple[Whole, ...] = (0, 10)
-    speeds: tuple[Text, ...] = ("medium",)
-    odd: Truth = False
-    seed: Whole = 0
-    explore: Number = Field(default=0.5, ge=0, le=1)
-    until: Whole = Field(default=60, ge=1, le=10**7)
-    by_chance: Number = Field(default=0.15, ge=0, le=1)
-    most: Whole = Field(default=400, ge=1, le=10**7)
-    lanes: Whole = Field(default=256, ge=1, le=10**7)
 
 
 def cap_frames(samples: np.ndarray, t_max: int) -> np.ndarray:
@@ -95,105 +58,76 @@ def summarise(samples: np.ndarray) -> str:
     )
 
 
-def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray:
-    """Return seeds of games that are odd numbers, or even ones, shape (count,).
+def draw_games(
+    count: int, levels: Sequence[int], speeds: Sequence[str], seed: int, *, odd: bool = False
+) -> list[Game]:
+    """Draw games: of levels between the lowest and the highest, as many at each speed.
 
-    They are drawn from the generator's cycle (docs/drmario.md, 2), each once as long as there are
-    any left.
+    Their seeds are drawn from the generator's cycle (docs/drmario.md, 2), each once as long as
+    there are any left. What is trained on has even ones, so that everything with odd ones is new
+    to it.
     """
+    rng = np.random.default_rng(seed)
     states = map(orbit_state, range(1, ORBIT + 1))
     every = np.array([256 * high + low for high, low in states])
     fit = every[every % 2 == odd]
     rounds = [rng.permutation(fit) for _ in range(-(-count // len(fit)))]
-    seeds: np.ndarray = np.concatenate(rounds)[:count]
-    return seeds
+    seeds = np.concatenate(rounds)[:count].tolist()
+    lowest, highest = levels
+    drawn = rng.integers(lowest, highest + 1, count).tolist()
+    return [(level, speeds[k % len(speeds)], seeds[k]) for k, level in enumerate(drawn)]
 
 
-def play_games(
-    make: MakePlayer,
-    games: Games,
-    options: Mapping[str, Any] = BARE,
-    rng: np.random.Generator | None = None,
-) -> Results:
-    """Let a player play games; return a row for each.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the player.
-    games : Games
-        Of which nothing is explored here.
-    options : mapping
-        Of the environment, for a player who needs an observation.
-    rng : Generator, optional
-        Draws seeds and levels; default one of the seed of the games.
-    """
-    rng = np.random.default_rng(games.seed) if rng is None else rng
-    seeds = game_seeds(games.count, rng, odd=games.odd)
-
-    def prepare(engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
-        levels = rng.integers(games.levels[0], games.levels[1] + 1, len(lanes))
-        for lane, number, level in zip(lanes.tolist(), numbers, levels, strict=True):
-            speed = games.speeds[lane % len(games.speeds)]
-            set_game(engine, lane, int(level), speed, int(seeds[number]))
-
-    every = Evaluation(
-        *("games", ENV, options),
-        seeds=range(games.seed, games.seed + games.count),
-        lanes=games.lanes,
-        max_steps=games.most,
-    )
-    return play_episodes(every.by({"player": make}), prepare=prepare)
-
-
-def play(make: MakePlayer, games: Games) -> np.ndarray:
+def play(
+    who: Playing, games: Sequence[Game], *, most: int, explore: float = 0.0, seed: int = 0
+) -> np.ndarray:
     """Let a player play, and return the samples of its games, records of :data:`SAMPLE`.
 
     Parameters
     ----------
-    make : callable
-        Makes the player.
-    games : Games
+    who : str or callable
+    games : sequence of (int, str, int)
+    most : int
+        Decisions after which a game is given up.
+    explore : float
+        Share of the games that chance may begin, until a drawn decision of the first
+        :data:`UNTIL`; each game draws how many of those are taken by chance.
+    seed : int
+        Of all that is drawn.
     """
-    rng = np.random.default_rng(games.seed)
-    explorer = _Explorer(games, rng, [make, RandomLegal])
-    return explorer.samples(play_games(explorer.seat, games, rng=rng))
+    explorer = _Explorer(who, explore, seed)
+    return explorer.samples(
+        play_games(explorer.seat, games, seed=seed, t_max=ENDLESS, max_steps=most)
+    )
 
 
 class _Explorer:
     """A player that lets chance take decisions first, and keeps what it has seen.
 
     All lanes begin together. See :class:`training.players.player.Player`.
-
-    Parameters
-    ----------
-    games : Games
-    rng : Generator
-        Draws which games are explored, how long and how.
-    makes : sequence of callable
-        Of the players by ``OWN`` and ``LUCK``.
     """
 
-    def __init__(self, games: Games, rng: np.random.Generator, makes: Sequence[MakePlayer]) -> None:
-        self._games, self._rng, self._makes = games, rng, makes
+    def __init__(self, who: Playing, explore: float, seed: int) -> None:
+        self._who, self._explore, self._seed = who, explore, seed
+        self._rng = np.random.default_rng([seed, 1])
         self._players: list[Player] = []
         # Of each step the games, what was seen of them, the frames before, and whose it was.
         self._steps: list[tuple[np.ndarray, ...]] = []
 
     def seat(self, engine: Any) -> Self:
-        """Make the players for an engine."""
-        self._players = [make(engine) for make in self._makes]
+        """Make the players for an engine, by ``OWN`` and ``LUCK``."""
+        self._players = [make_player(self._who, engine), RandomLegal(engine)]
         return self
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Draw how the games that begin are explored."""
         assert seeds is not None
-        games, rng, n = self._games, self._rng, engine.num_envs
-        explored = rng.random(n) < games.explore
-        self._until = np.where(explored, rng.integers(1, games.until + 1, n), 0)
-        self._rate = rng.random(n) * games.by_chance
+        rng, n = self._rng, engine.num_envs
+        explored = rng.random(n) < self._explore
+        self._until = np.where(explored, rng.integers(1, UNTIL + 1, n), 0)
+        self._rate = rng.random(n)
         self._taken, self._game = 0, np.zeros(n, np.int64)
-        self._game[lanes] = seeds - games.seed
+        self._game[lanes] = seeds - self._seed
         draws = {OWN: seeds, LUCK: int(rng.integers(2**32)) + lanes}
         for place, player in enumerate(self._players):
             player.begin(engine, lanes, draws[place])

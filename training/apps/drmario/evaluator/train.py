@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -40,13 +39,13 @@ from training.apps.drmario.evaluator.model import (
     Shape,
     new_evaluator,
 )
-from training.apps.drmario.evaluator.samples import CENSORED, Games, cap_frames, summarise
+from training.apps.drmario.evaluator.samples import CENSORED, cap_frames, draw_games, summarise
 from training.dqn.loss import quantile_huber
 from training.nets.descent import descend
-from training.players.bots import Bot
 from training.run.options import Number, Options, Text, Whole, option
 
 REFRESH = 200  # steps after which the copy that bootstraps is a new one
+EXPLORED = 0.7  # share of the games that chance may begin
 
 
 class FitConfig(Options):
@@ -158,26 +157,21 @@ def fit(evaluator: Evaluator, samples: np.ndarray, config: FitConfig, steps: int
     net = evaluator.net
     optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    batches = _losses(evaluator, samples, config, steps)
-    losses = [*descend(net, optimizer, schedule, batches, max_norm=1.0)]
-    return float(np.mean(losses[-max(1, steps // 10) :]))
-
-
-def _losses(
-    evaluator: Evaluator, samples: np.ndarray, config: FitConfig, steps: int
-) -> Iterator[Tensor]:
-    """Yield the loss of a batch for each step."""
-    rng = np.random.default_rng(config.seed)
-    net, head = evaluator.net, evaluator.head
+    rng, head = np.random.default_rng(config.seed), evaluator.head
     targets = Targets(samples, head.t_max, config)
-    for step in range(steps):
-        if step % REFRESH == 0:
-            judge = _freeze(net)
-        chosen = rng.integers(len(samples), size=config.batch_size)
-        target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
-        theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
-        lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
-        yield lost.mean() / head.quantiles
+
+    def make_losses() -> Iterator[Tensor]:
+        for step in range(steps):
+            if step % REFRESH == 0:
+                judge = _freeze(net)
+            chosen = rng.integers(len(samples), size=config.batch_size)
+            target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
+            theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
+            lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
+            yield lost.mean() / head.quantiles
+
+    losses = [*descend(net, optimizer, schedule, make_losses(), max_norm=1.0)]
+    return float(np.mean(losses[-max(1, steps // 10) :]))
 
 
 def _freeze(net: EvaluatorNet) -> Callable[[np.ndarray], np.ndarray]:
@@ -225,28 +219,11 @@ class TrainConfig(Shape):
     """
 
     bot: Text = "greedy"
-    bot_games: Whole = 8000
+    bot_games: Whole = Field(default=8000, ge=1, le=10**7)
     bot_steps: Whole = 1200
-    most: Whole = 250
+    most: Whole = Field(default=250, ge=1, le=10**7)
     seed: Whole = option(0, "Of games and network.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
     fit: FitConfig = Field(default_factory=FitConfig)
-
-    def head(self) -> Head:
-        """Make the head of the evaluator's file."""
-        shape = {name: getattr(self, name) for name in Shape.names()}
-        return Head(**shape, about=self.to_dict())
-
-    def played(self) -> Games:
-        """Return the games of the bot."""
-        return Games(
-            count=self.bot_games,
-            levels=self.levels,
-            speeds=self.speeds,
-            seed=self.seed,
-            explore=0.7,
-            by_chance=1.0,
-            most=self.most,
-        )
 
 
 def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -> Evaluator:
@@ -258,8 +235,10 @@ def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -
     log : callable
         Gets a line now and then.
     """
-    evaluator = new_evaluator(config.head(), config.seed)
-    played = samples.play(partial(Bot, config.bot), config.played())
+    shape = {name: getattr(config, name) for name in Shape.names()}
+    evaluator = new_evaluator(Head(**shape, about=config.to_dict()), config.seed)
+    games = draw_games(config.bot_games, config.levels, config.speeds, config.seed)
+    played = samples.play(config.bot, games, most=config.most, explore=EXPLORED, seed=config.seed)
     log(summarise(played))
     loss = fit(evaluator, played, config.fit, config.bot_steps)
     log(f"loss {loss:.4f}")

@@ -7,21 +7,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from fastenv.drmario.picture import BLOCK, HEIGHT
-from training.apps.drmario.reader import kernels
 
 PICTURE = (HEIGHT // 2, BLOCK // 2)  # rows and columns of a picture, halved
 FRAME = (400, 300)  # of a camera's frame
 BLUR_SIDE = 7  # of the kernel
-STEPS = 4096  # of the curve of a gamma
-NOISE = 1 << 20  # numbers of a store of noise
 LUMA = (0.299, 0.587, 0.114)
 # A camera: a point of the picture at p from its middle, right and down in pixels, is at
 # matrix @ p + shift from the middle of the frame.
@@ -133,6 +129,7 @@ def _make_colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) ->
     return matrices
 
 
+@torch.inference_mode()
 def shoot(pictures: np.ndarray, cameras: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Film pictures with cameras.
 
@@ -142,71 +139,68 @@ def shoot(pictures: np.ndarray, cameras: np.ndarray, rng: np.random.Generator) -
         Halved.
     cameras : ndarray of CAMERA, shape (n,)
     rng : Generator
-        Where in the store of noise that of each row begins.
+        Of the noise.
 
     Returns
     -------
     ndarray of uint8, shape (n, 400, 300, 3)
     """
-    rows, columns = FRAME
-    back = torch.linalg.inv(tensor_of(cameras, "matrix")).numpy()
-    weights = _make_blurs(cameras["blur"])
-    tone = np.stack([cameras["contrast"], cameras["brightness"] + np.float32(0.5)], 1)
-    steps = np.arange(STEPS + 2, dtype=np.float32) / STEPS
-    curves = np.minimum(steps, 1) ** cameras["gamma"][:, None]
-    noise = _make_noise()
-    begins = rng.integers(len(noise) - 3 * columns, size=(len(pictures), rows))
-    placed = np.empty((rows, 3 * columns), np.float32)
-    frames = np.empty((len(pictures), rows, columns, 3), np.uint8)
-    for k, frame in enumerate(frames.reshape(len(frames), rows, -1)):
-        one: Any = cameras[k]
-        kernels.place(pictures[k], back[k], one["shift"], one["colours"], one["ground"], placed)
-        own = one["light"], tone[k], curves[k], noise, begins[k], one["noise"]
-        kernels.develop(placed, weights[k], *own, frame)
-    return frames
+    of = {name: get_tensor(cameras, name) for name in CAMERA.names or ()}
+    ground = of["ground"][:, :, None, None]
+    pixels = torch.from_numpy(pictures).float()
+    coloured = torch.einsum("nij,nhwj->nihw", of["colours"] / 255, pixels)
+    at = (list_points(*FRAME) - of["shift"][:, None]) @ of["matrix"].inverse().mT
+    frames = interpolate(coloured - ground, at).unflatten(2, FRAME) + ground  # 0 outside: ground
+    frames = _blur(frames, of["blur"])
+    down, right = (torch.linspace(-1, 1, side) for side in FRAME)
+    to_right, to_bottom = of["light"].T[..., None, None, None]
+    frames *= 1 + to_right * right + to_bottom * down[:, None]
+    contrast, brightness, gamma, deviation = (
+        of[name][:, None, None, None] for name in ("contrast", "brightness", "gamma", "noise")
+    )
+    frames.sub_(0.5).mul_(contrast).add_(0.5 + brightness).clamp_(0, 1).pow_(gamma)
+    noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
+    frames += torch.randn(frames.shape, generator=noise).mul_(deviation)
+    shown = frames.clamp_(0, 1).mul_(255).round_().byte().permute(0, 2, 3, 1)
+    films: np.ndarray = shown.contiguous().numpy()
+    return films
 
 
-def tensor_of(cameras: np.ndarray, name: str) -> Tensor:
+def _blur(images: Tensor, deviations: Tensor) -> Tensor:
+    """Blur images (n, 3, H, W), each by its own deviation, down and across."""
+    at = torch.arange(BLUR_SIDE) - BLUR_SIDE // 2
+    weights = torch.exp(-0.5 * (at / deviations.clamp(min=1e-3)[:, None]) ** 2)
+    weights /= weights.sum(1, keepdim=True)
+    across = weights.repeat_interleave(3, 0)[:, None, None]
+    padded = F.pad(images.flatten(0, 1)[None], [BLUR_SIDE // 2] * 4, "replicate")
+    blurred = F.conv2d(padded, across, groups=len(across))
+    return F.conv2d(blurred, across.mT, groups=len(across)).view_as(images)
+
+
+def get_tensor(cameras: np.ndarray, name: str) -> Tensor:
     """Return a field of cameras as a tensor."""
     return torch.from_numpy(np.ascontiguousarray(cameras[name]))
 
 
-@lru_cache(maxsize=1)
-def _make_noise() -> np.ndarray:
-    """Return normal numbers, of which each row of a frame takes a stretch of its own."""
-    return np.random.default_rng(0).standard_normal(NOISE, np.float32)
-
-
-def _make_blurs(deviations: np.ndarray) -> np.ndarray:
-    """Compute the kernels of blurs, (n, BLUR_SIDE)."""
-    at = np.arange(BLUR_SIDE) - BLUR_SIDE // 2
-    weights = np.exp(-0.5 * (at / np.maximum(deviations, 1e-3)[:, None]) ** 2)
-    return (weights / weights.sum(1, keepdims=True)).astype(np.float32)
-
-
-def points_of(rows: int, columns: int) -> Tensor:
+def list_points(rows: int, columns: int) -> Tensor:
     """Return the middle of each pixel from the middle of an image: (rows * columns, 2)."""
     down = torch.arange(rows) - (rows - 1) / 2
     right = torch.arange(columns) - (columns - 1) / 2
     return torch.stack(torch.meshgrid(down, right, indexing="ij")[::-1], -1).flatten(0, 1)
 
 
-def sampled(images: np.ndarray, points: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
-    """Interpolate images at points between their pixels; 0 outside. Has no gradient.
+def interpolate(images: Tensor, at: Tensor) -> Tensor:
+    """Interpolate images between their pixels; 0 outside.
 
     Parameters
     ----------
-    images : ndarray of float32, shape (n, H, W, 3)
-    points : Tensor, shape (1, k, 2) or (n, k, 2)
-        Right and down, in pixels.
-    matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
-        A point at ``p`` is at ``matrix @ p + shift`` from the middle of the image.
+    images : Tensor, shape (n, 3, H, W)
+    at : Tensor, shape (n, k, 2)
+        Right and down from the middle of the image, in pixels.
 
     Returns
     -------
-    Tensor, shape (n, k, 3)
+    Tensor, shape (n, 3, k)
     """
-    samples = np.empty((len(images), points.shape[1], 3), np.float32)
-    at, m, s = (tensor.detach().numpy() for tensor in (points, matrix, shift))
-    kernels.sample(images, at, m, s, samples)
-    return torch.from_numpy(samples)
+    half = torch.tensor([images.shape[3], images.shape[2]]) / 2
+    return F.grid_sample(images, (at / half)[:, None], align_corners=False)[:, :, 0]

@@ -8,7 +8,6 @@ which pill falls is told from where it is (:func:`read_falling_pill`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class Reading:
     preview: np.ndarray
 
 
-def classes_of(view: BottleView) -> np.ndarray:
+def encode_cells(view: BottleView) -> np.ndarray:
     """Return the class of every cell of a picture, uint8, shape (138,)."""
     tiles = np.full(CELLS, t.EMPTY, np.uint8)
     tiles[t.COLUMNS : BOARD] = view.cells
@@ -95,7 +94,7 @@ def draw_pictures(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     views = [game_views(row)[0] for row in rows]
     pictures = np.stack([np.asarray(picture.image_of([view]).reduce(2)) for view in views])
-    return pictures, np.stack([classes_of(view) for view in views])
+    return pictures, np.stack([encode_cells(view) for view in views])
 
 
 def read_cells(classes: np.ndarray) -> Reading:
@@ -142,21 +141,3 @@ def read_falling_pill(tiles: np.ndarray) -> tuple[int, ...]:
     first = grid[row - 1, col] if upright else grid[row, col]
     second = grid[row, col] if upright else grid[row, col + 1]
     return row - 1, col, upright, int(first & 0x0F), int(second & 0x0F)
-
-
-def has_falling_pill(rows: Any) -> np.ndarray:
-    """Tell where a pill falls and does not rest yet, or where one appears, bool, shape (n,)."""
-    return np.array([_is_falling(game_views(row)[0]) for row in rows], np.bool_)
-
-
-def _is_falling(view: BottleView) -> bool:
-    if not view.pill:
-        return False
-    if {(half.row, half.col) for half in view.pill} == {(0, col) for col in t.SPAWN_CELLS}:
-        return True
-    cells = np.reshape(view.cells, (t.ROWS, t.COLUMNS))
-    lowest = max(half.row for half in view.pill)
-    if min(half.row for half in view.pill) < 0:
-        return True
-    under = [(half.row + 1, half.col) for half in view.pill if half.row == lowest]
-    return lowest + 1 < t.ROWS and all(cells[r, c] == t.EMPTY for r, c in under)

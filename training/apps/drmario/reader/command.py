@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from training.evaluation.intervals import Interval
 from training.run import files, machine
 from training.run.command_line import described, exit_status, new_parser
 from training.run.options import require
@@ -59,9 +60,9 @@ def parser() -> argparse.ArgumentParser:
         each.add_argument("file", type=Path, help="reader network, as written by train")
         each.add_argument("--seed", type=int, default=0, help="seed of the games; default 0")
         each.add_argument("--record", type=Path, metavar="FILE", help="JSON record to write")
-    for each in parts.choices.values():
+    for part in ("train", "evaluate"):
         about = "trained agent whose games are read too"
-        each.add_argument("--agent", type=Path, metavar="RUN", help=about)
+        parts.choices[part].add_argument("--agent", type=Path, metavar="RUN", help=about)
     return parse
 
 
@@ -76,8 +77,6 @@ def _run(args: argparse.Namespace) -> None:
     from rich.console import Console
 
     require(args.seed >= 0, "--seed", args.seed, "at least 0")
-    if args.agent is None and AGENT.is_dir():
-        args.agent = AGENT
     console = Console(highlight=False)
     if args.part == "train":
         _train(args, console)
@@ -96,30 +95,29 @@ def _run(args: argparse.Namespace) -> None:
 
 def _train(args: argparse.Namespace, console: Console) -> None:
     """Train a network, and write it."""
-    from training.apps.drmario.reader import fitting, network
-
-    def tell(now: dict[str, float]) -> None:
-        console.print(
-            f"{now['frames']:>7,} frames {now['cpu_s']:>5.0f} s  "
-            f"location {now['location']:.4f}  cells {now['cells']:.5f}  wrong {now['wrong']:.3%}"
-        )
+    from training.apps.drmario.reader import network, train
 
     files.prepare("--out", args.out)
     head, begin = machine.taken_on(), time.process_time()
-    reader = fitting.train(args.frames, args.seed, args.agent, tell)
-    plan = {"frames": args.frames, **fitting.OPTIONS, "seed": args.seed}
+    reader = train.train(args.frames, args.seed, _find_agent(args), console.print)
+    plan = {"frames": args.frames, **train.OPTIONS, "seed": args.seed}
     trained = {**plan, **head, "cpu_s": round(time.process_time() - begin, 1)}
     network.save_reader(reader, args.out, json.dumps(trained))
     console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.2f} MB")
 
 
+def _find_agent(args: argparse.Namespace) -> Path | None:
+    """Return the agent whose games are read: the one asked for, or the repository's."""
+    agent: Path | None = args.agent
+    return AGENT if agent is None and AGENT.is_dir() else agent
+
+
 def _evaluate(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Measure a network on frames that no training has seen."""
     from training.apps.drmario.reader import measure
-    from training.evaluation.intervals import Interval
     from training.evaluation.tables import format_interval, make_table
 
-    shares = measure.measure(reader, args.frames, args.seed, args.agent)
+    shares = measure.measure(reader, args.frames, args.seed, _find_agent(args))
     shown = make_table(str(args.file), None, ["read"], ["right %", "of"])
     for name, part in shares.items():
         right = format_interval(Interval.from_list(part["share"]), 3, 100)
@@ -131,7 +129,6 @@ def _evaluate(args: argparse.Namespace, console: Console, reader: Reader) -> dic
 def _play(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Let a player play through a network, and the same on rows."""
     from training.apps.drmario.reader import measure
-    from training.evaluation.intervals import Interval
     from training.evaluation.tables import format_interval, make_table
 
     names = ("episodes", "max_steps", "level", "seed")

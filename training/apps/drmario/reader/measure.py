@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario import tables as t
-from training.apps.drmario.players import ENV, find_player
+from training.apps.drmario.best_times import ENV
+from training.apps.drmario.compare import load_player
 from training.apps.drmario.reader import camera, cell_classes, positions
 from training.apps.drmario.reader.cell_classes import BOARD
 from training.apps.drmario.reader.network import Reader
@@ -17,7 +18,6 @@ from training.apps.drmario.reader.player import CameraPlayer
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Resamples, share
 from training.evaluation.judging import EPISODES
-from training.players.player import MakePlayer
 from training.run.envs import with_defaults
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
@@ -57,20 +57,19 @@ def measure(reader: Reader, count: int, seed: int = 0, agent: Path | None = None
         pictures, classes = cell_classes.draw_pictures(rows[k : k + BATCH])
         read.append(reader.read_classes(camera.shoot(pictures, cameras[k : k + BATCH], rng)))
         wanted.append(classes)
-    return scores(np.concatenate(read), np.concatenate(wanted), cell_classes.has_falling_pill(rows))
+    return score(np.concatenate(read), np.concatenate(wanted))
 
 
-def scores(classes: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[str, Any]:
+def score(classes: np.ndarray, wanted: np.ndarray) -> dict[str, Any]:
     """Return shares of what was read right.
 
     Parameters
     ----------
     classes, wanted : ndarray of uint8, shape (n, 138)
         Classes of cells.
-    falls : ndarray of bool, shape (n,)
-        Where a pill falls and does not rest.
     """
     read, true = cell_classes.read_cells(classes), cell_classes.read_cells(wanted)
+    falls = (true.pill != cell_classes.NO_PILL).any(1)
     boards = (read.board == true.board).all(1)
     previews = (classes[:, BOARD:] == wanted[:, BOARD:]).all(1)
     pills = (read.pill == true.pill).all(1)
@@ -89,12 +88,6 @@ def scores(classes: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[s
 
 
 # -- playing through it ----------------------------------------------------------------------------
-
-
-def player_of(who: str) -> tuple[MakePlayer, dict[str, Any]]:
-    """Make the factory of a player by name, and the options of its environment."""
-    make, options = find_player(who, flag="--who")
-    return make, with_defaults(ENV, {"level": LEVEL}) if options is None else options
 
 
 def compare(
@@ -127,9 +120,9 @@ def compare(
     """
     require(episodes >= 2, "--episodes", episodes, "at least 2")
     require(max_steps >= 1, "--max-steps", max_steps, "at least 1")
-    player, options = player_of(who)
-    if level is not None:
-        options["level"] = level
+    player, options = load_player(who, flag="--who")
+    options = with_defaults(ENV, {"level": LEVEL}) if options is None else options
+    options["level"] = options["level"] if level is None else level
     first = MATCH_SEEDS + seed
     games = Evaluation(
         *(EPISODES, ENV, options),

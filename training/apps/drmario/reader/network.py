@@ -12,10 +12,12 @@ again until it is right.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.apps.drmario.reader import camera, cell_classes
@@ -68,7 +70,7 @@ class Reader(nn.Module):
             nn.init.zeros_(last.bias)
         half = torch.tensor([camera.PICTURE[1], camera.PICTURE[0]]) / 2
         middles = torch.from_numpy(MIDDLES) / 2 - half
-        patch = camera.points_of(SIDE, SIDE) * STEP
+        patch = camera.list_points(SIDE, SIDE) * STEP
         self.corners: Tensor  # of a picture, (3, 2)
         signs = torch.tensor([[-1, -1], [1, -1], [-1, 1]])
         self.register_buffer("corners", signs * half, False)
@@ -76,48 +78,40 @@ class Reader(nn.Module):
         self.register_buffer("points", middles[:, None] + patch, False)
         self.coarse: Tensor
         rows, columns = (side // COARSE for side in camera.FRAME)
-        self.register_buffer("coarse", camera.points_of(rows, columns) * COARSE, False)
+        self.register_buffer("coarse", camera.list_points(rows, columns) * COARSE, False)
 
-    def off(self, halved: np.ndarray, matrix: Tensor, shift: Tensor) -> Tensor:
-        """Estimate the error of an assumed place of the picture, shape (n, 6).
+    def places(self, frames: Tensor, rounds: int = ROUNDS) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield where the pictures in frames lie, nearer each time, as :meth:`classes` takes it.
 
-        Parameters
-        ----------
-        halved : ndarray of float32, shape (n, 200, 150, 3)
-            Frames at half their size.
-        matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
-            See :data:`training.apps.drmario.reader.camera.CAMERA`.
+        Only the last correction has a gradient.
         """
-        seen_so = camera.sampled(halved, self.coarse[None] / 2, matrix, shift / 2)
-        of = seen_so.unflatten(1, [side // COARSE for side in camera.FRAME])
-        offsets: Tensor = self.locate(of.permute(0, 3, 1, 2))
-        return offsets
-
-    def place(self, frames: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Locate the pictures in frames, as :meth:`classes` takes them."""
-        halved = halve_images(frames)
+        halved = F.avg_pool2d(frames, 2)
         matrix = torch.eye(2).repeat(len(frames), 1, 1)
         shift = torch.zeros(len(frames), 2)
-        for _ in range(ROUNDS):
-            matrix, shift = move_places(matrix, shift, self.off(halved, matrix, shift))
-        return matrix, shift
+        for _ in range(rounds):
+            matrix, shift = matrix.detach(), shift.detach()
+            at = place(self.coarse, matrix, shift) / 2
+            put_right = camera.interpolate(halved, at)
+            sides = [side // COARSE for side in camera.FRAME]
+            matrix, shift = move_places(matrix, shift, self.locate(put_right.unflatten(2, sides)))
+            yield matrix, shift
 
     def classes(
-        self, frames: np.ndarray, matrix: Tensor, shift: Tensor, cells: Tensor | None = None
+        self, frames: Tensor, matrix: Tensor, shift: Tensor, cells: Tensor | None = None
     ) -> Tensor:
         """Return the logits of the classes of cells, shape (n, k, 25).
 
         Parameters
         ----------
-        frames : ndarray of float32, shape (n, 400, 300, 3)
-        matrix, shift : Tensor
-            Where the pictures lie.
+        frames : Tensor, shape (n, 3, 400, 300)
+        matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
+            Where the pictures lie; see :data:`training.apps.drmario.reader.camera.CAMERA`.
         cells : Tensor of int, shape (n, k), optional
             Which; default all 138.
         """
         points = self.points[None] if cells is None else self.points[cells]
-        samples = camera.sampled(frames, points.flatten(1, 2), matrix, shift)
-        patches = samples.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)
+        patches = camera.interpolate(frames, place(points.flatten(1, 2), matrix, shift))
+        patches = patches.unflatten(2, (-1, SIDE, SIDE)).transpose(1, 2).flatten(0, 1)
         logits: Tensor = self.classify(patches)
         return logits.unflatten(0, (len(frames), -1))
 
@@ -128,7 +122,8 @@ class Reader(nn.Module):
         classes = []
         for k in range(0, len(images), CHUNK):
             x = as_input(images[k : k + CHUNK])
-            classes.append(self.classes(x, *self.place(x)).argmax(2).byte().numpy())
+            *_, found = self.places(x)
+            classes.append(self.classes(x, *found).argmax(2).byte().numpy())
         return np.concatenate(classes) if classes else np.zeros((0, CELLS), np.uint8)
 
     def read(self, frames: np.ndarray) -> Reading:
@@ -145,6 +140,11 @@ class Reader(nn.Module):
             Frames of another size.
         """
         return cell_classes.read_cells(self.read_classes(frames))
+
+
+def place(points: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
+    """Return where points of pictures (k, 2) or (n, k, 2) lie in frames, shape (n, k, 2)."""
+    return points @ matrix.mT + shift[:, None]
 
 
 def move_places(matrix: Tensor, shift: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,24 +178,11 @@ def fit_to_input(frames: np.ndarray) -> np.ndarray:
     return np.pad(frames, [(0, 0), *((m, m) for m in margins), (0, 0)], "edge")
 
 
-def as_input(frames: np.ndarray) -> np.ndarray:
-    """Return frames (n, 400, 300, 3) as float32 of mean 0 and deviation 1, each by itself."""
-    coarse = frames[:, ::COARSE, ::COARSE].reshape(len(frames), -1)
-    mean, deviation = coarse.mean(1), coarse.std(1, ddof=1)
-    scaled = np.empty(frames.shape, np.float32)
-    for frame, own, its_mean, its in zip(scaled, frames, mean, deviation, strict=True):
-        np.subtract(own, np.float32(its_mean), out=frame)
-        frame *= np.float32(1 / (its + 1))
-    return scaled
-
-
-def halve_images(frames: np.ndarray) -> np.ndarray:
-    """Return frames at half their size."""
-    upper, lower = frames[:, ::2], frames[:, 1::2]
-    halved: np.ndarray = upper[:, :, ::2] + upper[:, :, 1::2] + lower[:, :, ::2]
-    halved += lower[:, :, 1::2]
-    halved *= np.float32(0.25)
-    return halved
+def as_input(frames: np.ndarray) -> Tensor:
+    """Return frames (n, 400, 300, 3) as (n, 3, 400, 300) of mean 0 and deviation 1, each alone."""
+    images = torch.from_numpy(frames).permute(0, 3, 1, 2).float()
+    deviation, mean = torch.std_mean(images[..., ::COARSE, ::COARSE], (1, 2, 3), keepdim=True)
+    return (images - mean) / (deviation + 1)
 
 
 def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:

@@ -7,19 +7,22 @@ chosen before the game, and how many frames and pills have passed, which can be 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
-from training.apps.drmario.players import ENV
+from training.apps.drmario.best_times import ENV
 from training.apps.drmario.reader import camera, cell_classes
 from training.apps.drmario.reader.cell_classes import BOARD, CLASSES
 from training.apps.drmario.reader.network import Reader
-from training.players.player import MakePlayer
+from training.players.names import make_player
 from training.run.envs import make_engine
 from training.run.options import require
+
+if TYPE_CHECKING:
+    from training.apps.drmario.compare import Playing
 
 BATCH = 32
 GONE = (Tile.CLEARING, Tile.EMPTIED)  # none is left where a decision is due
@@ -33,8 +36,8 @@ class CameraPlayer:
 
     Parameters
     ----------
-    make : callable
-        Makes who plays, in an engine of ``DrMarioPlacement-v0``.
+    who : Policy, Agent, str or callable
+        Plays in ``DrMarioPlacement-v0``.
     reader : Reader
     options : mapping
         Of the environment that he has learnt in.
@@ -51,11 +54,11 @@ class CameraPlayer:
         For another environment than ``DrMarioPlacement-v0``.
     """
 
-    def __init__(self, make: MakePlayer, reader: Reader, options: Any, engine: Any) -> None:
+    def __init__(self, who: Playing, reader: Reader, options: Any, engine: Any) -> None:
         require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
         self._reader = reader
         self.engine = make_engine(ENV, engine.num_envs, options)
-        self._player = make(self.engine)
+        self._player = make_player(who, self.engine)
         self.engine.reset_many(seeds=0)
         self._begun: Any = self.engine.get_states()
         # Of each lane, so that what films one game is the same whoever plays beside it.

@@ -11,15 +11,18 @@ import numpy as np
 import fastenv
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Button, Next
-from training.apps.drmario.players import ENV, find_player
+from training.apps.drmario.best_times import ENV
+from training.apps.drmario.compare import load_player
 from training.apps.drmario.reader.cell_classes import CLASSES
-from training.players.bots import Bot
-from training.players.player import MakePlayer, begin_all, every_lane
+from training.evaluation.loop import Loop
+from training.players.names import make_player
 from training.run.envs import make_engine
 
 FRAMES = "DrMarioFrame-v0"
 BOTS = ("random", "greedy")
 LANES = 96
+GAMES = 10**6  # more than anybody plays
+TAKEN = 0.02  # share of the decisions that are read: few of one game, which are alike
 MOST_FRAMES = 150  # that a flight is long at most: longer than pills fall at most levels
 BUTTONS = (0, 0, 0, Button.LEFT, Button.RIGHT, Button.DOWN, Button.A, Button.B)
 HELD = 12  # frames that a button is held at most
@@ -40,45 +43,31 @@ def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
     ndarray, shape (count,)
         State rows of ``DrMarioPlacement-v0``.
     """
-    who: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
-    if agent is not None:
-        who.append(find_player(str(agent), sample=True, flag="--agent")[0])
+    who = [*BOTS, *([] if agent is None else [load_player(str(agent), flag="--agent")[0]])]
     parts = []
-    for k, make in enumerate(who):
+    for k, each in enumerate(who):
         wanted = count // len(who) + (k < count % len(who))
-        parts.append(_play(make, wanted, seed + k * LANES, seed))
+        engine, rng = make_engine(ENV, LANES), np.random.default_rng(seed + k)
+        player = make_player(each, engine, sample=True)
+        seeds = seed + k * GAMES + np.arange(GAMES)
+        prepare = partial(_draw_games, rng)
+        rows: list[np.ndarray] = []
+        for _ in Loop(engine, [player], seeds, prepare=prepare, wait=False):
+            taken = (rng.random(LANES) < TAKEN) & ~engine.ended
+            rows.append(engine.get_states(np.flatnonzero(taken)))
+            if sum(map(len, rows)) >= wanted:
+                break
+        parts.append(np.concatenate(rows)[:wanted])
     return np.concatenate(parts)
 
 
-def _play(make: MakePlayer, wanted: int, seed: int, draws: int) -> np.ndarray:
-    """Return rows from games of one player, each after a random number of decisions.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the player.
-    wanted : int
-        Rows.
-    seed : int
-        Of the games.
-    draws : int
-        Of what the player draws.
-    """
-    engine, rng = make_engine(ENV, LANES), np.random.default_rng(seed)
-    for lane in range(LANES):
+def _draw_games(
+    rng: np.random.Generator, engine: Any, lanes: np.ndarray, _numbers: np.ndarray
+) -> None:
+    """Draw level and speed of the games that begin in lanes."""
+    for lane in lanes.tolist():
         engine.configure("level", int(rng.integers(t.LOWEST_LEVEL, t.LAST_VIRUS_LEVEL + 1)), [lane])
         engine.configure("speed", t.SPEEDS[rng.integers(len(t.SPEEDS))], [lane])
-    engine.reset_many(seeds=seed)
-    player, every = make(engine), every_lane(engine)
-    begin_all(player, engine, draws)
-    parts: list[np.ndarray] = []
-    while sum(map(len, parts)) < wanted:
-        for _ in range(int(rng.integers(2, 10))):
-            engine.step_many(player.act(engine, every))
-            player.begin(engine, np.flatnonzero(engine.terminated | engine.truncated))
-        lanes = rng.permutation(LANES)[: LANES // 8]
-        parts.append(engine.get_states(lanes[~engine.ended[lanes]]))
-    return np.concatenate(parts)[:wanted]
 
 
 def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,12 @@ from torch import Tensor
 
 from training.apps.drmario.reader import camera, cell_classes, positions
 from training.apps.drmario.reader.cell_classes import EMPTY
-from training.apps.drmario.reader.network import UNITS, Reader, as_input, halve_images, move_places
+from training.apps.drmario.reader.network import UNITS, Reader, as_input, place
 from training.nets.descent import descend
 from training.run.options import require
 from training.run.seeds import TRAINING_BIT
 
-SEEDS = 1000  # of the positions of one training, at most
+SEEDS = 10**7  # of the positions of one training, at most
 WANDERING = 0.5  # share of the patches that lie as the network places them, not as they are
 
 BATCH = 16  # frames
@@ -32,7 +33,7 @@ def train(
     frames: int,
     seed: int,
     agent: Path | None = None,
-    tell: Callable[[dict[str, float]], None] | None = None,
+    log: Callable[[str], None] = lambda text: None,
 ) -> Reader:
     """Return a network that has learnt to read.
 
@@ -43,8 +44,8 @@ def train(
     seed : int
     agent : Path, optional
         A trained one, from whose games positions are taken too.
-    tell : callable, optional
-        Is told frames, seconds of the processor and losses from time to time.
+    log : callable
+        Gets a line now and then.
 
     Raises
     ------
@@ -61,21 +62,21 @@ def train(
     rate = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, LEARNING_RATE, total_steps=len(batches), pct_start=rising
     )
-    start, parts = time.process_time(), list[Sequence[float]]()
+    start, recent = time.process_time(), deque[list[float]](maxlen=TELL)
 
     def losses() -> Iterator[Tensor]:
         for batch in batches:
             location, entropy, wrong = _compute_losses(reader, batch, rng)
-            parts.append((location.item(), entropy.item(), wrong.item()))
+            recent.append([location.item(), entropy.item(), wrong.item()])
             yield location + entropy
 
     for step, _ in enumerate(descend(reader, optimizer, rate, losses(), max_norm=1.0), 1):
-        if tell is not None and (step % TELL == 0 or step == len(batches)):
-            names = ("location", "cells", "wrong")
-            shown = dict(zip(names, np.mean(parts, axis=0).tolist(), strict=True))
-            seconds = time.process_time() - start
-            tell({"frames": step * BATCH, "cpu_s": seconds, **shown})
-            parts.clear()
+        if step % TELL == 0 or step == len(batches):
+            location, cells, wrong = np.mean(recent, axis=0)
+            log(
+                f"{step * BATCH:>7,} frames {time.process_time() - start:>5.0f} s  "
+                f"location {location:.4f}  cells {cells:.5f}  wrong {wrong:.3%}"
+            )
     return reader
 
 
@@ -86,38 +87,20 @@ def _compute_losses(
     pictures, classes = cell_classes.draw_pictures(rows)
     cameras = camera.draw(len(rows), rng)
     frames = as_input(camera.shoot(pictures, cameras, rng))
-    location, matrix, shift = _compute_location_loss(reader, frames, cameras)
+    true_matrix, true_shift = (camera.get_tensor(cameras, name) for name in ("matrix", "shift"))
+    corners, location = place(reader.corners, true_matrix, true_shift), torch.zeros(())
+    for matrix, shift in reader.places(frames, 2):
+        off = (place(reader.corners, matrix, shift) - corners) / UNITS
+        location = location + F.smooth_l1_loss(off, torch.zeros_like(off), beta=0.1)
     truth = torch.from_numpy(rng.random(len(rows)) >= WANDERING)
-    matrix = torch.where(truth[:, None, None], camera.tensor_of(cameras, "matrix"), matrix)
-    shift = torch.where(truth[:, None], camera.tensor_of(cameras, "shift"), shift)
+    matrix = torch.where(truth[:, None, None], true_matrix, matrix.detach())
+    shift = torch.where(truth[:, None], true_shift, shift.detach())
     noise = torch.from_numpy(rng.normal(0, 0.5, shift.shape).astype(np.float32))
     which = _draw_cells(classes, rng)
     logits = reader.classes(frames, matrix, shift + noise, which).flatten(0, 1)
     wanted = torch.from_numpy(classes).long().gather(1, which).flatten()
     entropy = F.cross_entropy(logits, wanted)
     return location, entropy, (logits.argmax(1) != wanted).float().mean()
-
-
-def _compute_location_loss(
-    reader: Reader, frames: np.ndarray, cameras: np.ndarray
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute the loss of the located corners, in units, and return the last place with it."""
-    halved = halve_images(frames)
-    matrix = torch.eye(2).repeat(len(frames), 1, 1)
-    shift = torch.zeros(len(frames), 2)
-    placed = (camera.tensor_of(cameras, name) for name in ("matrix", "shift"))
-    wanted = _locate_corners(reader, *placed)
-    loss = torch.zeros(())
-    for _ in range(2):
-        matrix, shift = move_places(matrix, shift, reader.off(halved, matrix, shift))
-        corners = _locate_corners(reader, matrix, shift)
-        loss = loss + F.smooth_l1_loss(corners / UNITS, wanted / UNITS, beta=0.1)
-        matrix, shift = matrix.detach(), shift.detach()
-    return loss, matrix, shift
-
-
-def _locate_corners(reader: Reader, matrix: Tensor, shift: Tensor) -> Tensor:
-    return reader.corners @ matrix.mT + shift[:, None]
 
 
 def _draw_cells(classes: np.ndarray, rng: np.random.Generator) -> Tensor:
