@@ -19,12 +19,13 @@ from training.run.names import AGENT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAMPION = ROOT / "pretrained/skullking"
+SECOND = ROOT / "pretrained/skullking-2"
 FOLDER = ROOT / "pretrained/skullking-ppo"
 DRMARIO = ROOT / "pretrained/drmario"
 GAMEBOY = ROOT / "pretrained/gameboy"
 LANTERN_WALK = ROOT / "pretrained/lantern_walk"
 PROSPECTOR = ROOT / "pretrained/prospector"
-FOLDERS = (CHAMPION, FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK, PROSPECTOR)
+FOLDERS = (CHAMPION, SECOND, FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK, PROSPECTOR)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -66,17 +67,35 @@ def test_what_the_card_says_of_searches_of_the_champion():
     assert low > played[champion, "rule_hard"][0]
 
 
-def test_the_champion_is_one_of_the_trainings_of_its_record():
-    """Its games are those of an own record, its training one of five."""
-    played = json.loads((ROOT / "benchmarks/pretrained-skullking.json").read_text())
-    trained = json.loads((ROOT / "benchmarks/champion-5-seeds.json").read_text())
-    head = json.loads((CHAMPION / "config.json").read_text())
-    assert played["checkpoint"] == (CHAMPION / "checkpoints/latest").read_text().strip()
+@pytest.mark.parametrize(
+    ("folder", "seeds"),
+    [(CHAMPION, "champion-5-seeds.json"), (SECOND, "skullking-2-3-seeds.json")],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_an_agent_is_one_of_the_trainings_of_its_record(folder, seeds):
+    """Its games are those of an own record, its training one of several."""
+    played = json.loads((ROOT / f"benchmarks/pretrained-{folder.name}.json").read_text())
+    trained = json.loads((ROOT / "benchmarks" / seeds).read_text())
+    head = json.loads((folder / "config.json").read_text())
+    assert played["checkpoint"] == (folder / "checkpoints/latest").read_text().strip()
     assert played["config_sha256"] == head["sha256"]
     assert [record["dirty"] for record in (played, trained, head)] == [False] * 3
     assert trained["git_rev"] == head["git_rev"]
     assert str(head["config"]["seed"]) in trained["runs"]
-    assert len(trained["runs"]) == 5
+    assert len(trained["runs"]) >= 3
+
+
+def test_the_second_champion_is_stronger_against_every_opponent():
+    """As its card says; on the same deals."""
+    first, second = (
+        json.loads((ROOT / f"benchmarks/pretrained-{folder.name}.json").read_text())["matches"]
+        for folder in (CHAMPION, SECOND)
+    )
+    assert first["first_seed"] == second["first_seed"]
+    assert first["results"].keys() == second["results"].keys()
+    for opponents, players in second["results"].items():
+        wins = players[AGENT]["win_rate"]
+        assert wins[0] > first["results"][opponents][AGENT]["win_rate"][0], opponents
 
 
 def test_records_are_of_the_agent_that_lies_there():
@@ -93,7 +112,7 @@ def test_records_are_of_the_agent_that_lies_there():
     assert [record["dirty"] for record in records] == [False, False]
 
 
-@pytest.mark.parametrize("folder", [CHAMPION, FOLDER], ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [CHAMPION, SECOND, FOLDER], ids=lambda folder: folder.name)
 def test_pretrained_agent_plays_against_hard_bots_as_its_record_says(folder):
     """200 games that are always the same; the record, which has 4,000, is no interval away."""
     record = json.loads((ROOT / f"benchmarks/pretrained-{folder.name}.json").read_text())

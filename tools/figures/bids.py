@@ -1,15 +1,13 @@
-"""Tables of what the champion of Skull King bids, from ``benchmarks/skullking-bids.json``."""
+"""Tables of what agents of Skull King bid, from ``benchmarks/*-bids.json``."""
 
 from __future__ import annotations
 
 from tools.figures.records import Record, Row, newest, percent, table
 
-NAME = "skullking-bids.json"
 
-
-def overall() -> str:
+def overall(file: str) -> str:
     """Return how often high bids are made, by the agent and by search on the same decisions."""
-    record = newest(NAME)
+    record = newest(file)
     played, searched = record.head["played"], record.head["searched"]
     worlds = searched["options"]["worlds"]
     rows = [
@@ -38,9 +36,9 @@ def _highest(summary: Row) -> int:
     return max(bid for bid, count in enumerate(summary["counts"]) if count)
 
 
-def by_strength() -> str:
+def by_strength(file: str) -> str:
     """Return bids, tricks and bids made of the agent by hand strength."""
-    record, made = newest(NAME), []
+    record, made = newest(file), []
     for row in record.head["played"]["by_strength"]:
         means = [f"{row[name]:.2f}" for name in ("mean_bid", "mean_won")]
         shares = [percent(row[name]) for name in ("high", "made")]
@@ -51,9 +49,9 @@ def by_strength() -> str:
     return f"{table(heads, made)}\n\n{_source(record)} {highest}"
 
 
-def hands() -> str:
+def hands(file: str) -> str:
     """Return the bids on the hands of the list, beside those that are right."""
-    record, made = newest(NAME), []
+    record, made = newest(file), []
     for row in record.head["hands"]:
         right = f"{row['least']} to {row['most']}" if row["least"] < row["most"] else row["most"]
         missed = "" if row["right"] else " (missed)"

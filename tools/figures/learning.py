@@ -61,12 +61,12 @@ def last_of(record: Record, milestone: str) -> list[list[float]]:
     return [run["checkpoints"][-1]["results"][milestone] for run in record.head["runs"]]
 
 
-def champion() -> str:
+def champion(pattern: str = "champion-*-seeds.json") -> str:
     """Return the table of trainings of the champion over seeds, and the best scripted player.
 
     Where the opponents are agents there is no scripted player of the record's.
     """
-    record = newest("champion-*-seeds.json")
+    record = newest(pattern)
     runs, made = list(record.head["runs"].values()), []
     for opponents in runs[0]["win_rate"]:
         cells = [
