@@ -121,7 +121,7 @@ def report_deals(
     evaluations : sequence of Evaluation
         Against each opponent set, with as many games; none where other parts alone are asked for.
     about : mapping
-        What the record says of the agent; see :class:`training.evaluation.judging.JudgingRules`.
+        What the record says of the agent; see :class:`training.evaluation.judging.Judging`.
     """
     if not evaluations:
         return EvaluationReport({})
