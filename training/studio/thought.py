@@ -17,6 +17,7 @@ from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import decide, let_explain
+from training.playing.session import Session
 from training.playing.table import Table
 from training.run.names import short_name
 from training.studio.messages import Refusal
@@ -63,7 +64,6 @@ class Thinker:
             If who is to think cannot sit there.
         """
         self._last, self._adviser, self._value, self._note = None, None, None, ""
-        let_explain(table.players)
         if self.on and self._who is not None:
             who = load(self._who, self._places, table.engine.game.bot_names)
             if who is not None:
@@ -85,25 +85,22 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def decide(self, table: Table, player: Player, *, real_time: bool = False) -> int:
-        """Let a player decide; return its action, and remember why.
+    def hear(self, game: Session) -> None:
+        """Remember why the player whose turn it is decides as it does.
 
-        What is known of a decision stays until more is known of another: bots give no reasons. In
-        real time networks give none either: their probabilities cost a second pass a frame.
+        What is known of a decision stays until more is known of another: bots give no reasons.
         """
-        engine, seat = table.engine, table.names[table.actor()]
-        decision = decide(player, engine, weighs=self.on and not real_time)
-        assert decision.action is not None
-        if decision.thought is None and decision.probabilities is None:
-            return decision.action
-        name = _namer(engine, engine.get_states([0])[0])
+        decision, table = game.consider(), game.table
+        if decision is None or (decision.thought is None and decision.probabilities is None):
+            return
+        name = _namer(table.engine, game.rows[0])
         reason = decision.explain(name)
+        seat = table.names[int(game.seats[0])]
         if decision.thought is not None:
             searched = _describe_thought(decision.thought, name)
             self._last = {"seat": seat, "reason": reason, **searched}
         elif reason:
             self._last = {"seat": seat, "reason": reason}
-        return decision.action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
         """Make the message of thoughts about the moment of a table."""

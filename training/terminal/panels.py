@@ -71,7 +71,7 @@ class GamePanels:
 
     def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:
         """List what is known of the state of a lane, by the title of the panel."""
-        game, info = session.engine.game, session.moment.info
+        game, info = session.engine.game, session.moment.info or {}
         columns = {name: info[name][lane] for name in info if name not in session.tally.terms}
         values = {name: _format_value(game.shown(name, x)) for name, x in columns.items()}
         return {"info": [(name.replace("_", " "), value) for name, value in values.items()]}
@@ -158,7 +158,7 @@ def list_performance(session: Session, lane: int) -> Rows:
         parts = {"us a frame": rates.at, "  env": rates.env, "  inference": rates.inference}
         for name, seconds in {**parts, "  rest": rest}.items():
             rows.append((name, format_number(max(seconds, 0.0) * 1e6 / rates.frames, 0)))
-    mask = session.moment.mask[lane]
+    mask = np.asarray(session.moment.mask)[lane]
     legal = int(mask.reshape(-1, mask.shape[-1])[0].sum())
     kind = "record" if engine.obs_dtype.names else str(engine.obs_dtype)
     shape = " x ".join(map(str, engine.obs_shape))
