@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.console import Console
 
@@ -19,7 +19,13 @@ from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from fastenv.seats import Opponent
 from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
-from training.evaluation.results import COMMON, INVALID_RATE, MEETING, list_columns
+from training.evaluation.results import (
+    COMMON,
+    INVALID_RATE,
+    MEETING,
+    EvaluationReport,
+    list_columns,
+)
 from training.logs.run_data import describe_opponents
 from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
 from training.players.player import MakePlayer
@@ -33,9 +39,6 @@ from training.run.options import require
 from training.run.schedules import get_scheduled_values
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 from training.run.seeds import CURVE_SEEDS
-
-if TYPE_CHECKING:  # which is made of a judging
-    from training.evaluation.report import EvaluationReport
 
 EVALUATE, CURVE, COMPARE = "evaluate", "curve", "compare"  # purposes of what is played
 OPPONENTS, CURVE_OPPONENTS = "opponents", "curve_opponents"  # options of a run's evaluation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -12,36 +11,10 @@ from fastenv import BatchEngine
 from training.evaluation import tables
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import ALIKE, IN_TURN, MATCHES, Judging
-from training.evaluation.results import Estimates, Results, add_costs
+from training.evaluation.results import Estimates, EvaluationReport, Results, add_costs
 from training.logs.run_data import describe_opponents
 from training.players.player import Cost
 from training.run.names import AGENT
-
-
-@dataclass(frozen=True)
-class EvaluationReport:
-    """The results of evaluations.
-
-    Parameters
-    ----------
-    record : dict
-        As JSON values: of each evaluation by its name or, where players meet, of all in
-        ``matches``.
-    rows : list of dict, optional
-        Lines of ``episodes.jsonl``.
-    played : Results, optional
-        Those of the first evaluation; of a run's agent with its actions.
-    env_options : mapping
-        Options of the environment of the first evaluation.
-    costs : dict of str to Cost
-        What the decisions of each player cost, in all evaluations.
-    """
-
-    record: dict[str, Any]
-    rows: list[dict[str, Any]] | None = None
-    played: Results | None = None
-    env_options: Mapping[str, Any] = field(default_factory=dict)
-    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 def report(

@@ -365,6 +365,32 @@ def _sum_clusters(
     return above, below
 
 
+@dataclass(frozen=True)
+class EvaluationReport:
+    """The results of evaluations.
+
+    Parameters
+    ----------
+    record : dict
+        As JSON values: of each evaluation by its name or, where players meet, of all in
+        ``matches``.
+    rows : list of dict, optional
+        Lines of ``episodes.jsonl``.
+    played : Results, optional
+        Those of the first evaluation; of a run's agent with its actions.
+    env_options : mapping
+        Options of the environment of the first evaluation.
+    costs : dict of str to Cost
+        What the decisions of each player cost, in all evaluations.
+    """
+
+    record: dict[str, Any]
+    rows: list[dict[str, Any]] | None = None
+    played: Results | None = None
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+
+
 # -- recording -------------------------------------------------------------------------------------
 
 

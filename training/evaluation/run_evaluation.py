@@ -15,8 +15,8 @@ from rich.console import Console
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
-from training.evaluation.report import EvaluationReport, report, report_deals
-from training.evaluation.results import Results
+from training.evaluation.report import report, report_deals
+from training.evaluation.results import EvaluationReport, Results
 from training.players.trained import Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig

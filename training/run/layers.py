@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -101,6 +101,14 @@ def parser() -> argparse.ArgumentParser:
     about = "print the JSON schema of the options and exit"
     parse.add_argument("--print-schema", action="store_true", help=about)
     return parse
+
+
+def config_of(flags: Sequence[str], say: Say | None = None) -> RunConfig:
+    """Make the options of a new run from the flags of ``training train``.
+
+    See :func:`merge_layers`.
+    """
+    return merge_layers(parser().parse_args(flags), {}, say)
 
 
 def merge_layers(

@@ -12,8 +12,7 @@ from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.evaluation.judging import Judging
-from training.evaluation.report import EvaluationReport
-from training.evaluation.results import Results
+from training.evaluation.results import EvaluationReport, Results
 from training.players.trained import Trained
 from training.run.envs import with_defaults
 from training.run.options import require

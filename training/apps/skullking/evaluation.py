@@ -20,7 +20,7 @@ from training.apps.skullking.whole_games import ENV, tier_of, who_plays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import MATCHES, Judging
-from training.evaluation.report import EvaluationReport
+from training.evaluation.results import EvaluationReport
 from training.evaluation.tables import format_interval, make_table
 from training.logs.run_data import describe_opponents
 from training.players.names import Who

@@ -128,13 +128,12 @@ def run(args: argparse.Namespace) -> bool:
 
 def config_of(args: argparse.Namespace) -> RunConfig:
     """Make the options of the trainings, without their seeds."""
-    from training.run.layers import merge_layers
-    from training.run.layers import parser as train_parser
+    from training.run import layers
 
     usual = f"training/configs/{games.get_game(ENV).files['native']}"
     flags = ["--config", args.config or usual, *(f"--set={text}" for text in args.set)]
     flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
-    return merge_layers(train_parser().parse_args(flags), {})
+    return layers.config_of(flags)
 
 
 def _measure(
