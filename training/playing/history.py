@@ -127,7 +127,8 @@ class History:
         self._dtype, self._branches = rows.dtype, branches
         large = rows.dtype.itemsize > SMALL_ROW
         again = large and len(rows) == 1 and type(engine) is BatchEngine and engine.game.resumable
-        self._spacing, self._again = (SPACING, _copy_engine(engine)) if again else (1, None)
+        self._again: BatchEngine | None = _copy_engine(engine) if again else None
+        self._spacing = SPACING if again else 1
         self.branches = [Branch(None, 0)]
         self.branch, self.index, self._count = 0, 0, 0
         self._append(self.branches[0], rows, moment)

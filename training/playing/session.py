@@ -118,7 +118,8 @@ class Session:
     """
 
     def __init__(self, table: Table, *, branches: bool) -> None:
-        self.endless, self.limit = False, None
+        self.endless = False
+        self.limit: int | None = None
         self.notes: Sequence[str] = ()
         self.policies: Mapping[int, Policy] = {}
         self.adviser: Player | None = None
@@ -136,6 +137,7 @@ class Session:
         self._rows = self.engine.get_states()
         self._seats = table.actors()
         self._live = self._look(np.zeros(self.num_envs, np.int64))  # where the engine stands
+        self._read = self._live, self._rows  # the moment whose rows were looked at last
         self.history = History(self.engine, self._rows, self._live, self._branches)
 
     # -- where it stands -------------------------------------------------------------------------
@@ -158,7 +160,11 @@ class Session:
     @property
     def rows(self) -> Array:
         """The rows of the moment that is shown, shape (n,)."""
-        return self._rows if self.is_newest else self.history.rows()
+        if self.is_newest:
+            return self._rows
+        if self._read[0] is not self.moment:  # which may have to be stepped to
+            self._read = self.moment, self.history.rows()
+        return self._read[1]
 
     @property
     def seats(self) -> Array:

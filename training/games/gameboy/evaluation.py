@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from training.evaluation.judging import EPISODES, Judging
 from training.games.gameboy.players import SOLVER
@@ -29,7 +29,7 @@ def held_out(config: RunConfig) -> dict[str, Any]:
 class GoalJudging(Judging):
     """How agents that reach goals are judged, or that finish quests."""
 
-    shown = ("reached",)
+    shown: ClassVar[tuple[str, ...]] = ("reached",)
     caption = "Reached: the share of episodes that ended at the goal, or with the quest finished."
     bots = (SOLVER, RANDOM_LEGAL)
 
