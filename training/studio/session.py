@@ -25,7 +25,7 @@ from training.studio import forms, kept, messages, prove, tiles, timeline
 from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
-from training.studio.show import Shown, is_secret
+from training.studio.show import Shown
 from training.studio.table import make_table, seat_again
 from training.studio.thought import Thinker
 
@@ -358,8 +358,7 @@ class Session:
         view, pixels = shown.view(where, opened=self._thinker.opened)
         self._outbox.put({"kind": VIEW, **view}, pixels)
         if self._thinker.on and (shown.frame_time is None or not self._running):
-            secret = is_secret(game.table)
-            self._outbox.put(self._thinker.message(game.table, shown, secret=secret))
+            self._outbox.put(self._thinker.message(game, shown))
 
 
 def make_film(game: Game, message: messages.Film, places: Places) -> bytes:

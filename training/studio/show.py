@@ -81,14 +81,9 @@ class Shown:
     # -- a person --------------------------------------------------------------------------------
 
     @property
-    def is_persons_turn(self) -> bool:
-        """Whether a person must decide."""
-        return self._game.waits
-
-    @property
     def steering(self) -> Any:
         """The steering by which a person chooses an action with keys; None without one."""
-        if not self._steers and self.is_persons_turn:
+        if not self._steers and self._game.waits:
             steering = self._table.engine.game.steering(self.row)
             # One that waits shows what the first player may choose.
             own = not self._table.meets or self._table.actor() == 0
@@ -170,7 +165,7 @@ class Shown:
     @property
     def seat(self) -> int:
         """The seat from which it is shown."""
-        return self._table.find_looking_seat(self._table.actor())
+        return self._table.find_looking_seat(int(self._game.seats[0]))
 
     def view(self, where: dict[str, Any], *, opened: bool) -> tuple[dict[str, Any], bytes]:
         """Make the view of the game as it stands, and its picture.
@@ -183,7 +178,7 @@ class Shown:
             Whether hidden things are shown too.
         """
         table, engine, row = self._table, self._table.engine, self.row
-        yours, over = self.is_persons_turn, bool(engine.ended[0])
+        yours, over = self._game.waits, bool(engine.ended[0])
         message: dict[str, Any] = {
             **where,
             "actor": table.actor() if not over else -1,

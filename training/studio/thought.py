@@ -22,7 +22,7 @@ from training.playing.table import Table
 from training.run.names import short_name
 from training.studio.messages import Refusal
 from training.studio.places import Places
-from training.studio.show import Shown
+from training.studio.show import Shown, is_secret
 from training.studio.table import load
 
 MAX_NUMBERS = 4096  # of a field of an observation
@@ -102,12 +102,12 @@ class Thinker:
         elif reason:
             self._last = {"seat": seat, "reason": reason}
 
-    def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
-        """Make the message of thoughts about the moment of a table."""
-        engine, over = table.engine, bool(table.engine.ended[0])
+    def message(self, game: Session, shown: Shown) -> dict[str, Any]:
+        """Make the message of thoughts about the moment of a session."""
+        table, engine, over = game.table, game.engine, game.over
         engine.refresh()
-        open_to_all = self.opened or not secret
-        mine = not over and (open_to_all or shown.is_persons_turn)
+        open_to_all = self.opened or not is_secret(table)
+        mine = not over and (open_to_all or game.waits)
         message: dict[str, Any] = {
             "kind": "thought",
             "who": self._who,
