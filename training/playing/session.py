@@ -99,8 +99,6 @@ class Session:
         Lanes whose episode is over begin another.
     limit : int or None
         Decisions that are played at most.
-    notes : sequence of str
-        What is worth coming back to in each step of what was recorded.
     policies : mapping of int to Policy
         The trained agents among the players, by seat.
     adviser : Player or None
@@ -120,7 +118,6 @@ class Session:
     def __init__(self, table: Table, *, branches: bool) -> None:
         self.endless = False
         self.limit: int | None = None
-        self.notes: Sequence[str] = ()
         self.policies: Mapping[int, Policy] = {}
         self.adviser: Player | None = None
         self.looked: int | None = 0 if table.engine.num_envs == 1 else None
@@ -342,11 +339,8 @@ class Session:
 
     def _tell(self, moment: Moment, before: np.void, after: np.void) -> None:
         """Note what has come of the decisions that led to a moment, and what is said of them."""
-        table, engine = self.table, self.engine
-        step = int(moment.episode["decisions"][0]) - 1
-        noted = self.notes[step] if step < len(self.notes) else ""
-        moment.mark = noted or table.view.mark(engine, before, after)
-        moment.reward = table.reward(before, moment.decisions, after)
+        moment.mark = self.table.view.mark(self.engine, before, after)
+        moment.reward = self.table.reward(before, moment.decisions, after)
         moment.lines = self._say(moment, before, after) if self.says else []
 
     def _say(self, moment: Moment, before: np.void, after: np.void) -> list[str]:

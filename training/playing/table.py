@@ -60,10 +60,6 @@ class Table:
 
     # -- seats -----------------------------------------------------------------------------------
 
-    def actor(self, lane: int = 0) -> int:
-        """Return the seat whose decision is due in a lane."""
-        return int(self.engine.get_actors([lane])[0]) if self.meets else 0
-
     def actors(self) -> np.ndarray:
         """Return the seat whose decision is due in each lane, int (n,)."""
         lanes = self.engine.num_envs

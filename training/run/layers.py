@@ -54,15 +54,6 @@ DESCRIPTION = (
 )
 
 
-def _check_preset(name: str) -> str:
-    """Check the name of a preset; only this imports the games, so the help need not."""
-    presets = read_presets()
-    if name not in presets:
-        names = ", ".join(map(repr, presets))
-        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
-    return name
-
-
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     usual = DEFAULT_ENVS["train"]
@@ -71,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/howto/training.md lists them"
-    parse.add_argument("--preset", type=_check_preset, metavar="NAME", help=about)
+    parse.add_argument("--preset", metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, which is a folder under --runs")
     parse.add_argument("--total-steps", metavar="N", help="decisions to train for, as 2e6 or 2M")
     parse.add_argument("--num-envs", metavar="N", help="number of parallel environments (lanes)")

@@ -86,7 +86,7 @@ class Shown:
         if not self._steers and self._game.waits:
             steering = self._table.engine.game.steering(self.row)
             # One that waits shows what the first player may choose.
-            own = not self._table.meets or self._table.actor() == 0
+            own = not self._table.meets or int(self._game.seats[0]) == 0
             waits = steering is not None and steering.idle is None
             self._steering = steering if own or not waits else None
             self._steers = True
@@ -181,7 +181,7 @@ class Shown:
         yours, over = self._game.waits, bool(engine.ended[0])
         message: dict[str, Any] = {
             **where,
-            "actor": table.actor() if not over else -1,
+            "actor": int(self._game.seats[0]) if not over else -1,
             "yours": yours,
             "over": over,
             "reward": round(self._game.moment.reward, 6),

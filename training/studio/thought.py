@@ -16,7 +16,7 @@ from training.players.names import Who, make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import decide, let_explain
+from training.playing.decision import get_thought, let_explain, weigh
 from training.playing.session import Session
 from training.playing.table import Table
 from training.run.names import short_name
@@ -134,10 +134,11 @@ class Thinker:
         if adviser is None:
             return None
         name = _namer(engine, shown.row)
-        decision = decide(adviser, engine, value=self._value)
-        assert decision.action is not None
+        decision = weigh(adviser, engine, value=self._value)
+        decision.action = action = int(adviser.act(engine, np.zeros(1, np.int64))[0])
+        decision.thought = get_thought(adviser)
         advice: dict[str, Any] = {
-            "action": [decision.action, name(decision.action)],
+            "action": [action, name(action)],
             "value": None if decision.value is None else _to_number(decision.value),
             "note": self._note,
             "reason": decision.explain(name),

@@ -178,7 +178,7 @@ class Session(session.Session):
     def _prepare(self) -> None:
         """Take over what the source says beside its table, and begin to measure."""
         source = self.source
-        self.endless, self.limit, self.notes = source.endless, source.limit, source.notes
+        self.endless, self.limit = source.endless, source.limit
         self.policies, self.adviser = source.policies, self._adviser
         self._cut = False  # the last search was
         self._window, self.rates = replace(self.totals), None
@@ -202,8 +202,9 @@ class Session(session.Session):
         """Describe what has come of a decision, of who plays alone and is watched."""
         if self.table.meets or self.is_played:
             return super()._say(moment, before, after)
-        step = int(moment.episode["decisions"][0])
-        return [f"decision {step}: {moment.mark}"] if moment.mark else []
+        step, notes = int(moment.episode["decisions"][0]), self.source.notes
+        noted = (notes[step - 1] if step <= len(notes) else "") or moment.mark
+        return [f"decision {step}: {noted}"] if noted else []
 
     # -- what is counted -------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import pytest
 import fastenv
 from training.players.names import make_player
 from training.players.player import Thought
-from training.playing.decision import Decision, decide
+from training.playing.decision import Decision
 from training.playing.history import take_again
 from training.playing.table import Table, collect_lines
 
@@ -23,10 +23,10 @@ def make_table(who=("heuristic", None, "random", "random"), seed=3):
 
 def play(table):
     """Take a decision of whoever is due, a person's the first legal one; return it and the rows."""
-    engine, seat = table.engine, table.actor()
+    engine, seat = table.engine, int(table.actors()[0])
     player, before = table.players[seat], engine.get_states()[0]
     legal = np.flatnonzero(engine.mask[0])
-    action = int(legal[0]) if player is None else decide(player, engine).action
+    action = int(legal[0]) if player is None else int(player.act(engine, np.zeros(1, int))[0])
     engine.step_many([action], autoreset=False)
     return (seat, action), before, engine.get_states()[0]
 
