@@ -208,17 +208,14 @@ class Results:
         cells = [(player, name) for player in self.players for name in names]
         return Estimates(self, cells, cluster, resamples, seed)
 
-    def mean(self, column: str, *, cluster: str = CLUSTER, resamples: int = RESAMPLES) -> Interval:
+    def mean(self, column: str) -> Interval:
         """Estimate the mean of a column over all rows, with its 95 % interval over clusters."""
         alone = replace(self, columns={**self.columns, "player": np.full(len(self), "")})
-        return alone.estimate([column], cluster=cluster, resamples=resamples).means[""][column]
+        return alone.estimate([column]).means[""][column]
 
-    def difference(
-        self, a: str, b: str, column: str, *, pair: str = CLUSTER, resamples: int = RESAMPLES
-    ) -> Interval:
+    def difference(self, a: str, b: str, column: str) -> Interval:
         """Estimate the mean of player ``a`` less that of ``b``, paired by what they both played."""
-        drawn = self.estimate([column], cluster=pair, resamples=resamples)
-        return drawn.difference(a, b, column)
+        return self.estimate([column]).difference(a, b, column)
 
     def summary(self) -> dict[str, Any]:
         """Return counts and means over the rows, as JSON values."""

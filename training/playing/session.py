@@ -285,6 +285,8 @@ class Session:
     def _take(self, actions: Array) -> int:
         live, ended = self._live, self.engine.ended.copy()
         taken = self._play(actions, ended)
+        if not ended.all():
+            self._count(actions, ~ended)
         live.actions = actions
         rows, seats = self.engine.get_states(), self.table.actors()
         decided = (*self._pending, (int(self._seats[0]), int(actions[0])))
@@ -312,7 +314,6 @@ class Session:
         if ended.all():
             return np.zeros(self.num_envs, np.int64)
         engine.step_many(actions, select=~ended, autoreset=False)
-        self._count(actions, ~ended)
         return np.where(ended, 0, _first(engine.tau))
 
     def _begin(self, lanes: Array) -> None:
