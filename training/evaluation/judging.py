@@ -327,12 +327,6 @@ class Judging:
 
     # -- opponents ---------------------------------------------------------------------------------
 
-    def trained_against(self, config: RunConfig, steps: int) -> Opponent:
-        """Return the opponent of a training, after so many decisions where a schedule names it."""
-        scheduled = get_scheduled_values(config.schedules, steps).get("opponent")
-        opponent: Opponent = scheduled or with_seating(config.env, config.env_options)["opponent"]
-        return opponent
-
     def sets(
         self, config: RunConfig, option: str, names: Sequence[str] | None, steps: int
     ) -> dict[str, Opponent]:
@@ -360,7 +354,9 @@ class Judging:
         if names is not None and unknown is None:
             return name_sets(names)
         strongest = self.bots[:1] if option == OPPONENTS else ()
-        return name_sets([self.trained_against(config, steps), *strongest])
+        scheduled = get_scheduled_values(config.schedules, steps).get("opponent")
+        met = scheduled or with_seating(config.env, config.env_options)["opponent"]
+        return name_sets([met, *strongest])
 
     def unknown(
         self, env: str, options: Mapping[str, Any], names: Sequence[str]

@@ -48,7 +48,9 @@ def report(
         played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
         costs += played.costs.items()
         drawn = each.estimate(played)
-        compared_with = baseline or _find_baseline(judging, played)
+        met = played.players
+        scripted = (name for name in judging.scripted() if name in met)
+        compared_with = baseline or next(scripted, met[0])
         policies[each.name] = _record_policies(judging, each, played, drawn, compared_with)
         where = title if kept is None else f"{title}, from the {each.name}"
         if judging.meets:
@@ -156,12 +158,6 @@ def _record_matches(
         "results": results,
         "policies": policies,
     }
-
-
-def _find_baseline(judging: Judging, played: Results) -> str:
-    """Find the player that others are compared with: the first scripted one, or the first."""
-    players = played.players
-    return next((name for name in judging.scripted() if name in players), players[0])
 
 
 def _print(

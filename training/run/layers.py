@@ -141,7 +141,7 @@ def merge_layers(
     config = RunConfig.from_mapping(options)
     shorter = _merge_all({}, merge(from_file, slower), args)
     shorter = _without_other_trainers(shorter, shorter.get("trainer"))  # flags among them
-    less = fit_minibatch(shorter, flags, _ignore)
+    less = fit_minibatch(shorter, flags, lambda _line: None)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
 
@@ -152,10 +152,6 @@ def _without_other_trainers(values: dict[str, Any], trainer: Any) -> dict[str, A
         return values
     known = {*trainers.get_options(trainer).model_fields, *_BACKEND, "without_core"}
     return {name: value for name, value in values.items() if name in known}
-
-
-def _ignore(_line: str) -> None:
-    pass
 
 
 def _merge_all(
