@@ -7,6 +7,7 @@ those between them are stepped to again.
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -41,8 +42,6 @@ class Moment:
     ended : ndarray of bool, shape (n,)
     taken : ndarray of int, shape (n,)
         Frames of the step that led here; 0 in lanes that took none.
-    episode : ndarray, shape (n,)
-        Figures of the episodes so far, as :class:`training.playing.session.Tally` has them.
     decisions : Decisions
         That led here, of the only lane.
     reward : float
@@ -59,6 +58,8 @@ class Moment:
         What is known of the one that is due in the lane that is looked at.
     asked : bool
         Whether the players were asked for it.
+    episode : ndarray, shape (n,), or None
+        Figures of the episodes so far, where somebody counts.
     rows : bytes, ndarray or None
         Of the lanes, as :class:`History` keeps them.
     """
@@ -66,7 +67,6 @@ class Moment:
     seats: np.ndarray
     ended: np.ndarray
     taken: np.ndarray
-    episode: np.ndarray
     decisions: Decisions = ()
     reward: float = 0.0
     mark: str = ""
@@ -76,6 +76,7 @@ class Moment:
     actions: np.ndarray | None = None
     decision: Decision | None = None
     asked: bool = False
+    episode: np.ndarray | None = None
     rows: bytes | np.ndarray | None = None
 
     def forget(self) -> None:
@@ -96,16 +97,27 @@ class Branch:
     Attributes
     ----------
     moments : list of Moment
+    rewards : array of float
+        Of each of them.
+    marked : list of int
+        The indices of those with a mark.
     """
 
     def __init__(self, parent: int | None, first: int) -> None:
         self.parent, self.first = parent, first
         self.moments: list[Moment] = []
+        self.rewards = array("d")
+        self.marked: list[int] = []
 
     @property
     def last(self) -> int:
         """Its newest moment."""
         return self.first + len(self.moments) - 1
+
+    def cut(self, kept: int) -> None:
+        """Forget the moments behind the first ones."""
+        del self.moments[kept:], self.rewards[kept:]
+        self.marked = [index for index in self.marked if index <= self.last]
 
 
 class History:
@@ -149,6 +161,9 @@ class History:
         if len(branch.moments) % self._spacing == 0 or not moment.decisions:  # a game begins
             moment.rows = rows if len(rows) > 1 else zlib.compress(rows.tobytes(), 1)
         branch.moments.append(moment)
+        branch.rewards.append(moment.reward)
+        if moment.mark:
+            branch.marked.append(branch.last)
 
     def add(self, rows: np.ndarray, moment: Moment) -> None:
         """Add the moment behind the one that is shown, and go there.
@@ -166,7 +181,7 @@ class History:
             if self.index != branch.last:
                 branch = self._begin_branch()
         else:
-            del branch.moments[self.index + 1 - branch.first :]
+            branch.cut(self.index + 1 - branch.first)
         self._append(branch, rows, moment)
         self.index, self._count = branch.last, self._count + 1
         if not self._branches:
@@ -177,7 +192,7 @@ class History:
             raise HistoryError(f"this session has {MAX_BRANCHES} branches: begin another game.")
         here, rows = self.moment, self.rows()
         branch = Branch(self.branch, self.index)
-        self._append(branch, rows, Moment(here.seats, here.ended, here.taken, here.episode))
+        self._append(branch, rows, Moment(here.seats, here.ended, here.taken))
         self.branches.append(branch)
         self.branch = len(self.branches) - 1
         return branch
@@ -186,7 +201,7 @@ class History:
         superfluous = len(branch.moments) - max(2, KEPT // rows.nbytes)
         superfluous -= superfluous % self._spacing  # so that the row of the first one is there
         if superfluous > 0:
-            del branch.moments[:superfluous]
+            del branch.moments[:superfluous], branch.rewards[:superfluous]
             branch.first += superfluous
 
     def go(self, branch: int, index: int) -> None:
@@ -211,12 +226,24 @@ class History:
 
     def way(self) -> Iterator[tuple[int, Moment]]:
         """Yield the moments on the way back to the beginning, each with its index."""
+        for branch, index in self._list_branches():
+            for at in range(index, branch.first - (branch.parent is None), -1):
+                yield at, branch.moments[at - branch.first]
+
+    def marked(self) -> Iterator[Moment]:
+        """Yield the moments with a mark on the way back to the beginning."""
+        for branch, index in self._list_branches():
+            for at in reversed(branch.marked):
+                if branch.first <= at <= index:
+                    yield branch.moments[at - branch.first]
+
+    def _list_branches(self) -> Iterator[tuple[Branch, int]]:
+        """Yield the branches on the way back to the beginning, and where each is left."""
         number: int | None = self.branch
         index = self.index
         while number is not None:
             branch = self.branches[number]
-            for at in range(index, branch.first - (branch.parent is None), -1):
-                yield at, branch.moments[at - branch.first]
+            yield branch, index
             number, index = branch.parent, branch.first
 
     def rows(self, index: int | None = None) -> np.ndarray:

@@ -6,8 +6,7 @@ which the engine stands; whoever plays on from there brings it back first.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -25,59 +24,10 @@ from training.run import games
 from training.run.game_view import render_state
 
 Array = np.ndarray
+THE_END = "the end"  # a mark
 
 
-class Tally:
-    """Counts of what happened in each lane.
-
-    Parameters
-    ----------
-    num_envs : int
-    terms : sequence of str
-        Of the reward.
-
-    Attributes
-    ----------
-    episode : ndarray, shape (n,), structured
-        Of the current episode: frames, decisions, return, shaped (what the training of the agent
-        would have added to its rewards), and of each term sums and counts of steps with it.
-    last : list
-        Of the episode before its record and last row; None without one.
-    past : list of deque of float
-        Returns of the last 100 episodes.
-    decisions, episodes : int
-        That were taken, and that have ended, in all lanes.
-    """
-
-    def __init__(self, num_envs: int, terms: Sequence[str]) -> None:
-        self.terms, self.decisions, self.episodes = tuple(terms), 0, 0
-        whole = [(name, np.int64) for name in ("frames", "decisions")]
-        parts = [("return", np.float64), ("shaped", np.float64)]
-        each = [("sums", np.float64, len(terms)), ("counts", np.int64, len(terms))]
-        self.episode = np.zeros(num_envs, np.dtype([*whole, *parts, *each]))
-        self.last: list[tuple[np.void, np.void] | None] = [None] * num_envs
-        self.past: list[deque[float]] = [deque(maxlen=100) for _ in range(num_envs)]
-
-    def add(self, engine: Any, stepped: Array, shaped: Array | float = 0.0) -> None:
-        """Count a step of some lanes, bool (n,), to whose rewards a training adds ``shaped``."""
-        now = self.episode
-        now["frames"] += np.where(stepped, _first(engine.tau), 0)
-        now["decisions"] += stepped
-        self.decisions += int(stepped.sum())
-        now["return"] += np.where(stepped, _first(engine.reward), 0.0)
-        now["shaped"] += np.where(stepped, shaped, 0.0)
-        for k, name in enumerate(self.terms):
-            term = _first(np.asarray(engine.terms[name])) * stepped
-            now["sums"][:, k] += term
-            now["counts"][:, k] += term != 0
-        over = np.flatnonzero(stepped & engine.ended)
-        for lane, row in zip(over.tolist(), engine.get_states(over), strict=True):
-            self.last[lane] = now[lane].copy(), row
-            self.past[lane].append(float(now["return"][lane]))
-        self.episodes += over.size
-
-
-def _first(column: Array) -> Array:
+def first_column(column: Array) -> Array:
     """Return a column; of one with an entry an agent, that of the first."""
     return column if column.ndim == 1 else column[:, 0]
 
@@ -97,8 +47,6 @@ class Session:
     ----------
     endless : bool
         Lanes whose episode is over begin another.
-    limit : int or None
-        Decisions that are played at most.
     policies : mapping of int to Policy
         The trained agents among the players, by seat.
     adviser : Player or None
@@ -112,12 +60,10 @@ class Session:
     no_value : str
         Why there is no value, in a sentence; empty with one.
     history : History
-    tally : Tally
     """
 
     def __init__(self, table: Table, *, branches: bool) -> None:
         self.endless = False
-        self.limit: int | None = None
         self.policies: Mapping[int, Policy] = {}
         self.adviser: Player | None = None
         self.looked: int | None = 0 if table.engine.num_envs == 1 else None
@@ -128,7 +74,6 @@ class Session:
     def _sit(self, table: Table) -> None:
         """Sit down at a table; what was played before is forgotten."""
         self.table, self.engine = table, table.engine
-        self.tally = Tally(self.num_envs, self.engine.terms.dtype.names or ())
         self._values: dict[int, tuple[LaneValue | None, str]] = {}
         self._pending: Decisions = ()  # of which nothing has come yet
         self._rows = self.engine.get_states()
@@ -189,9 +134,7 @@ class Session:
         return bool(self._pending)
 
     def _is_done(self) -> bool:
-        done = not self.endless and bool(self.engine.ended.all())
-        most = self.limit
-        return done or (most is not None and int(self.tally.episode["decisions"][0]) >= most)
+        return not self.endless and bool(self.engine.ended.all())
 
     @property
     def decision(self) -> Decision | None:
@@ -250,7 +193,6 @@ class Session:
         self.table.go(self._rows)
         if self.adviser is not None:
             self.adviser.begin(self.engine, every_lane(self.engine))
-        self.tally.episode[:] = self._live.episode
         self._seats = self.table.actors()
         self._live.forget()
 
@@ -285,8 +227,6 @@ class Session:
     def _take(self, actions: Array) -> int:
         live, ended = self._live, self.engine.ended.copy()
         taken = self._play(actions, ended)
-        if not ended.all():
-            self._count(actions, ~ended)
         live.actions = actions
         rows, seats = self.engine.get_states(), self.table.actors()
         decided = (*self._pending, (int(self._seats[0]), int(actions[0])))
@@ -314,20 +254,15 @@ class Session:
         if ended.all():
             return np.zeros(self.num_envs, np.int64)
         engine.step_many(actions, select=~ended, autoreset=False)
-        return np.where(ended, 0, _first(engine.tau))
+        return np.where(ended, 0, first_column(engine.tau))
 
     def _begin(self, lanes: Array) -> None:
         """Begin episodes in lanes that have been reset."""
         self.table.begin(lanes)
-        self.tally.episode[lanes] = 0
-
-    def _count(self, actions: Array, stepped: Array) -> None:
-        """Count a step of some lanes, bool (n,)."""
-        self.tally.add(self.engine, stepped)
 
     def _look(self, taken: Array) -> Moment:
         """Make the moment at which the engine stands, behind a step of so many frames."""
-        moment = Moment(self._seats, self.engine.ended.copy(), taken, self.tally.episode.copy())
+        moment = Moment(self._seats, self.engine.ended.copy(), taken)
         self._copy(moment)
         return moment
 
@@ -341,6 +276,8 @@ class Session:
     def _tell(self, moment: Moment, before: np.void, after: np.void) -> None:
         """Note what has come of the decisions that led to a moment, and what is said of them."""
         moment.mark = self.table.view.mark(self.engine, before, after)
+        if self.engine.ended[0] and not moment.mark:
+            moment.mark = THE_END
         moment.reward = self.table.reward(before, moment.decisions, after)
         moment.lines = self._say(moment, before, after) if self.says else []
 

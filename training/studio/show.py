@@ -64,8 +64,6 @@ class Shown:
         place = self._view.place(engine, 0)
         if place is not None:
             self._visits[place] = self._visits.get(place, 0) + 1
-        if engine.ended[0] and not moment.mark:
-            moment.mark = "the end"
         self.forget_steering()
 
     def forget_steering(self) -> None:

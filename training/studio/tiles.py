@@ -24,6 +24,7 @@ class Tiles:
 
     def __init__(self, game: Session) -> None:
         self._game, self._table, self._view = game, game.table, game.table.view
+        self._decisions = self._episodes = 0
         self._visits: dict[tuple[int, int, int], int] = {}
         game.endless = True
 
@@ -36,7 +37,10 @@ class Tiles:
             By ``time.monotonic``; None takes one.
         """
         while True:
+            running = ~self._game.moment.ended
             self._game.step()
+            self._decisions += int(running.sum())
+            self._episodes += int(self._game.moment.ended.sum())
             self._count_visits()
             if until is None or time.monotonic() > until:
                 return
@@ -68,8 +72,8 @@ class Tiles:
             "kind": "view",
             "running": running,
             "lanes": engine.num_envs,
-            "decisions": game.tally.decisions,
-            "episodes": game.tally.episodes,
+            "decisions": self._decisions,
+            "episodes": self._episodes,
             "visits": [[*place, count] for place, count in self._visits.items()],
         }
         shown = [picture for picture in pictures if picture is not None]

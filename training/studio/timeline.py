@@ -26,11 +26,10 @@ def describe(history: History) -> dict[str, Any]:
                 "first": branch.first,
                 "last": branch.last,
                 "marks": [
-                    [branch.first + k, moment.mark]
-                    for k, moment in enumerate(branch.moments)
-                    if moment.mark
-                ][-MAX_MARKS:],
-                "rewards": sum_buckets([moment.reward for moment in branch.moments]),
+                    [index, branch.moments[index - branch.first].mark]
+                    for index in branch.marked[-MAX_MARKS:]
+                ],
+                "rewards": sum_buckets(branch.rewards),
             }
             for number, branch in enumerate(history.branches)
         ],
@@ -39,8 +38,7 @@ def describe(history: History) -> dict[str, Any]:
 
 def find_last_marked(history: History) -> str:
     """Find the last mark on the way to the moment that is shown, and what was said last there."""
-    marked = (moment for _, moment in history.way() if moment.mark and moment.lines)
-    last = next(marked, None)
+    last = next((moment for moment in history.marked() if moment.lines), None)
     return "" if last is None else f"{last.mark}: {last.lines[-1]}"
 
 

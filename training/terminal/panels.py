@@ -65,7 +65,7 @@ class GamePanels:
 
     def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
         """Draw a lane among many: a line about it, and its board."""
-        now = session.moment.episode[lane]
+        now = session.episode(lane)
         about = f"{lane + 1}  decision {now['decisions']}, return {now['return']:.6g}"
         return about, Text.from_ansi(session.draw(lane))
 
@@ -103,7 +103,7 @@ def list_panels(
 
 def list_episode(session: Session, lane: int) -> Rows:
     """List the course of the episodes of a lane."""
-    tally, now = session.tally, session.moment.episode[lane]
+    tally, now = session.tally, session.episode(lane)
     past, last = list(tally.past[lane]), tally.last[lane]
     names = ("decisions", "frames") if session.engine.spec.has_tau else ("decisions",)
     lengths = [
@@ -124,7 +124,7 @@ def list_episode(session: Session, lane: int) -> Rows:
 
 def list_rewards(session: Session, lane: int) -> Rows:
     """List count and sum of every term of the episode, or of the last if one just began."""
-    now, last = session.moment.episode[lane], session.tally.last[lane]
+    now, last = session.episode(lane), session.tally.last[lane]
     fresh = now["decisions"] == 0 and last is not None and session.is_newest
     if fresh and last:
         now = last[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from training.players.policy import Policy
 from training.playing import session
 from training.playing.decision import Decision
 from training.playing.history import Moment
+from training.playing.session import first_column
 from training.playing.table import Table
 
 MOST = 256  # lanes that are shown at once
@@ -82,6 +84,55 @@ class Source:
     notes: Sequence[str] = ()
 
 
+class Tally:
+    """Counts of what happened in each lane.
+
+    Parameters
+    ----------
+    num_envs : int
+    terms : sequence of str
+        Of the reward.
+
+    Attributes
+    ----------
+    episode : ndarray, shape (n,), structured
+        Of the current episode: frames, decisions, return, shaped (what the training of the agent
+        would have added to its rewards), and of each term sums and counts of steps with it.
+    last : list
+        Of the episode before its record and last row; None without one.
+    past : list of deque of float
+        Returns of the last 100 episodes.
+    episodes : int
+        That have ended.
+    """
+
+    def __init__(self, num_envs: int, terms: Sequence[str]) -> None:
+        self.terms, self.episodes = tuple(terms), 0
+        whole = [(name, np.int64) for name in ("frames", "decisions")]
+        parts = [("return", np.float64), ("shaped", np.float64)]
+        each = [("sums", np.float64, len(terms)), ("counts", np.int64, len(terms))]
+        self.episode = np.zeros(num_envs, np.dtype([*whole, *parts, *each]))
+        self.last: list[tuple[np.void, np.void] | None] = [None] * num_envs
+        self.past: list[deque[float]] = [deque(maxlen=100) for _ in range(num_envs)]
+
+    def add(self, engine: Any, stepped: Array, shaped: Array | float = 0.0) -> None:
+        """Count a step of some lanes, bool (n,), to whose rewards a training adds ``shaped``."""
+        now = self.episode
+        now["frames"] += np.where(stepped, first_column(engine.tau), 0)
+        now["decisions"] += stepped
+        now["return"] += np.where(stepped, first_column(engine.reward), 0.0)
+        now["shaped"] += np.where(stepped, shaped, 0.0)
+        for k, name in enumerate(self.terms):
+            term = first_column(np.asarray(engine.terms[name])) * stepped
+            now["sums"][:, k] += term
+            now["counts"][:, k] += term != 0
+        over = np.flatnonzero(stepped & engine.ended)
+        for lane, row in zip(over.tolist(), engine.get_states(over), strict=True):
+            self.last[lane] = now[lane].copy(), row
+            self.past[lane].append(float(now["return"][lane]))
+        self.episodes += over.size
+
+
 @dataclass
 class Totals:
     """Time and counts of playing so far; rates are differences of two of these.
@@ -127,6 +178,7 @@ class Session(session.Session):
     paused, maximum, random_seeds : bool
     rates : Totals or None
         Of the last window, None before one was measured.
+    tally : Tally
     """
 
     def __init__(
@@ -167,6 +219,7 @@ class Session(session.Session):
         table = Table(source.env, source.options, engine, players, [*source.names])
         others = np.cumsum([player is not None for player in players])
         table.begin(seeds=(seed + table.meets + others - 1).tolist())
+        self.tally = Tally(num_envs, engine.terms.dtype.names or ())
         self._potential = None if source.potential is None else source.potential(engine)
         if self._potential is not None:
             self._potential.begin()
@@ -178,7 +231,7 @@ class Session(session.Session):
     def _prepare(self) -> None:
         """Take over what the source says beside its table, and begin to measure."""
         source = self.source
-        self.endless, self.limit = source.endless, source.limit
+        self.endless = source.endless
         self.policies, self.adviser = source.policies, self._adviser
         self._cut = False  # the last search was
         self._window, self.rates = replace(self.totals), None
@@ -188,6 +241,15 @@ class Session(session.Session):
         """Return the legal actions of a lane at the moment that is shown, with their names."""
         assert self.moment.mask is not None
         return self.table.name_legal(self.moment.mask[lane], self.rows[lane])
+
+    def episode(self, lane: int = 0) -> np.void:
+        """Return the figures of the episode of a lane at the moment that is shown."""
+        figures: np.void = self._get_episodes()[lane]
+        return figures
+
+    def _get_episodes(self) -> Array:
+        assert self.moment.episode is not None
+        return self.moment.episode
 
     def news(self, most: int) -> list[str]:
         """Return the last lines of what has happened up to the moment that is shown."""
@@ -202,8 +264,9 @@ class Session(session.Session):
         """Describe what has come of a decision, of who plays alone and is watched."""
         if self.table.meets or self.is_played:
             return super()._say(moment, before, after)
-        step, notes = int(moment.episode["decisions"][0]), self.source.notes
-        noted = (notes[step - 1] if step <= len(notes) else "") or moment.mark
+        step, notes = int(self.tally.episode["decisions"][0]), self.source.notes
+        mark = "" if moment.mark == session.THE_END else moment.mark
+        noted = (notes[step - 1] if step <= len(notes) else "") or mark
         return [f"decision {step}: {noted}"] if noted else []
 
     # -- what is counted -------------------------------------------------------------------------
@@ -228,24 +291,38 @@ class Session(session.Session):
     def _is_weighed(self, player: Player) -> bool:
         return self.weighs and (not self.is_played or player is self.adviser)
 
+    def _is_done(self) -> bool:
+        most = self.source.limit
+        enough = most is not None and int(self.tally.episode["decisions"][0]) >= most
+        return enough or super()._is_done()
+
+    def resume(self) -> None:
+        """Bring the engine to the moment that is shown, and the figures of its episodes."""
+        super().resume()
+        self.tally.episode[:] = self._get_episodes()
+
     def _play(self, actions: Array, ended: Array) -> Array:
-        start = self.clock()
+        start, stepped = self.clock(), ~ended
         taken = super()._play(actions, ended)
-        if not ended.all():
+        if stepped.any():
             self.totals.env += self.clock() - start
+            shaped = 0.0 if self._potential is None else self._potential.step(actions)
+            self.tally.add(self.engine, stepped, shaped)
             self.totals.frames += int(taken.sum())
-            self.totals.decisions += int((~ended).sum())
+            self.totals.decisions += int(stepped.sum())
             self.totals.longest += int(taken.max())
         return taken
 
     def _begin(self, lanes: Array) -> None:
         super()._begin(lanes)
+        self.tally.episode[lanes] = 0
         if self._potential is not None:
             self._potential.begin()
 
-    def _count(self, actions: Array, stepped: Array) -> None:
-        shaped = 0.0 if self._potential is None else self._potential.step(actions)
-        self.tally.add(self.engine, stepped, shaped)
+    def _look(self, taken: Array) -> Moment:
+        moment = super()._look(taken)
+        moment.episode = self.tally.episode.copy()
+        return moment
 
     # -- time ------------------------------------------------------------------------------------
 

@@ -73,8 +73,8 @@ def describe_choice(session: Session, lane: int = 0) -> str:
 
 def describe_result(session: Session, lane: int = 0) -> str:
     """Describe how the episode of a lane ended at the moment that is shown."""
-    moment = session.moment
-    return session.table.describe_result(session.rows[lane], float(moment.episode["return"][lane]))
+    total = float(session.episode(lane)["return"])
+    return session.table.describe_result(session.rows[lane], total)
 
 
 def print_thought(

@@ -17,7 +17,7 @@ def engine():
 
 def moment(decisions=((0, 6),), **given):
     nothing = np.zeros(1, np.int64)
-    return Moment(nothing, nothing != 0, nothing, nothing, decisions, **given)
+    return Moment(nothing, nothing != 0, nothing, decisions, **given)
 
 
 def begin(engine, branches=True):
@@ -84,13 +84,15 @@ def test_without_branches_the_oldest_moments_and_what_followed_are_forgotten(eng
     history.add(rows, moment(lines=["new"]))
     assert history.lines(2) == ["6", "new"]
     assert history.last == 8
+    assert len(history.branches[0].rewards) == len(history.branches[0].moments)
 
 
 def test_the_way_goes_through_the_branches_that_were_left(engine):
     history, rows = begin(engine), engine.get_states()
     for k in range(3):
-        history.add(rows, moment(lines=[f"old {k}"]))
+        history.add(rows, moment(lines=[f"old {k}"], mark=f"mark {k}"))
     history.go(0, 1)
-    history.add(rows, moment(lines=["new"]))
+    history.add(rows, moment(lines=["new"], mark="mark"))
     assert history.lines(9) == ["old 0", "new"]
+    assert [moment.mark for moment in history.marked()] == ["mark", "mark 0"]
     assert [index for index, _ in history.way()] == [2, 1, 0]

@@ -116,10 +116,10 @@ def test_lanes_begin_anew_where_there_is_no_end():
     table = Table("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
     session = Session(table, branches=False)
     session.endless = True
-    while not session.tally.episodes:
+    while not session.moment.ended.any():
         session.step()
     ended = session.moment.ended
     session.step()
     assert not session.moment.ended[ended].any()
-    assert (session.tally.episode["decisions"][ended] == 0).all()
-    assert session.tally.decisions > session.tally.episodes
+    assert (session.rows["ep_length"][ended] == 0).all()
+    assert (session.rows["ep_length"][~ended] > 1).all()
