@@ -151,8 +151,8 @@ def compose() -> None:
     registry.GAMES.update(GAMES)
     registry.SUITES.update(SUITES)
     for trainer, (options, module) in TRAINERS.items():
-        registry.OPTIONS.register(trainer, options)
-        registry.TRAINERS.register(trainer, module)
+        registry.OPTIONS[trainer] = options
+        registry.TRAINERS[trainer] = module
     registry.WHOLE_GAMES.update(WHOLE_GAMES)
     registry.PACKAGES.update(PACKAGES)
     for commands, table in ((registry.COMMANDS, COMMANDS), (registry.PROGRAMS, PROGRAMS)):

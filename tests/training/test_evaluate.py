@@ -13,7 +13,7 @@ from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import conclusion, run_evaluation
 from training.evaluation.judging import Shown, get_judging
-from training.evaluation.report import EvaluationReport
+from training.evaluation.results import EvaluationReport
 from training.players.trained import load
 from training.run.folder import RunFolder
 from training.run.games import Column

@@ -191,7 +191,7 @@ def test_an_evaluation_is_data():
     wins = strong.mean(TWO_AGAINST_TWO.decides)
     assert wins.low > 0.25
     assert 2 * (wins.value + weak.mean("win").value) == pytest.approx(1)
-    gap = results.difference("rule_hard", "random", "points", pair="seed")
+    gap = results.difference("rule_hard", "random", "points")
     assert gap.low > 0
     assert gap.value == pytest.approx(strong["points"].mean() - weak["points"].mean())
     again = type(results).read(json.loads(json.dumps(results.record())), FLAT)

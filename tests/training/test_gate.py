@@ -13,7 +13,6 @@ from training.callbacks.gate import (
     MAX_EPISODES,
     Gate,
     GateConfig,
-    certify,
     config_hash,
     policy_hash,
     yield_results,
@@ -244,7 +243,7 @@ def test_episodes_come_in_order_whatever_the_number_of_lanes(n, max_steps):
 
 def test_certificate_tells_what_was_tested():
     found = [
-        certify(engine_of(n), Steps, quick, CONFIG, stage="near", fingerprint=lambda: "abc")
+        Gate(CONFIG).certify(0, engine_of(n), Steps, quick, stage="near", fingerprint=lambda: "abc")
         for n in (3, 16)
     ]
     certificate = found[0]
@@ -266,11 +265,12 @@ def test_certificate_tells_what_was_tested():
 
 def test_undecided_and_given_up_do_not_pass():
     config = GateConfig(target=0.6, method="eprocess", margin=0.2, n_max=80)
-    found = certify(engine_of(4), Steps, quick, config, stage="a", fingerprint=str)
+    found = Gate(config).certify(0, engine_of(4), Steps, quick, stage="a", fingerprint=str)
     assert found.successes + found.failures == 80
     assert found.verdict == "undecided"
     assert not found.passed
-    late = certify(engine_of(4), Steps, quick, CONFIG, stage="b", fingerprint=str, max_steps=1)
+    how = {"fingerprint": str, "max_steps": 1}
+    late = Gate(CONFIG).certify(0, engine_of(4), Steps, quick, stage="b", **how)
     assert late.verdict == "fail"
     assert late.given_up > 0
 
@@ -292,15 +292,17 @@ def test_each_test_has_seeds_and_an_error_of_its_own():
 
 def test_more_tests_than_there_are_episodes_for_are_refused():
     config = GateConfig(target=0.9, n_max=374)
+    gate = Gate(config)
+    gate.load_state_dict({"tests": 1, "last_update": 0})
     with pytest.raises(ConfigError, match="test 2"):
-        certify(engine_of(1), Steps, quick, config, stage="a", number=2, fingerprint=str)
+        gate.certify(9, engine_of(1), Steps, quick, stage="a", fingerprint=str)
 
 
 def test_a_policy_that_changes_is_noticed():
     versions = iter("ab")
-    with pytest.raises(RuntimeError, match="changed during its test"):
-        certify(
-            *(engine_of(4), Steps, quick, CONFIG),
+    with pytest.raises(RuntimeError, match="changed in its test"):
+        Gate(CONFIG).certify(
+            *(0, engine_of(4), Steps, quick),
             stage="a",
             fingerprint=lambda: next(versions),
         )

@@ -109,7 +109,7 @@ def replay(case):
         reward, terminated, truncated = ([lane[k][t] for lane in traces] for k in (0, 2, 3))
         records += windows.record(reward, infos, terminated, truncated)
     last = windows.flush_partial()
-    return windows, [r.to_dict() for r in records] + ([last.to_dict()] if last else [])
+    return windows, [*records, *([last] if last else [])]
 
 
 @walk("case", every(3, GOLDEN["cases"]), ids=NAMES)
@@ -168,12 +168,12 @@ def test_batches_equal_the_definition_lane_by_lane(play):
         naive.emit()
     assert len(records) == len(naive.records)
     for record, expected in zip(records, naive.records, strict=True):
-        assert_equal(record.to_dict(), expected)
+        assert_equal(record, expected)
     calls = sum(len(reward) for reward, *_ in batches)
-    assert sum(r.agent_steps for r in records) == windows.agent_steps_total == calls
-    assert sum(r.env_steps_in_window for r in records) == windows.env_steps_total
+    assert sum(r["agent_steps"] for r in records) == windows.agent_steps_total == calls
+    assert sum(r["env_steps_in_window"] for r in records) == windows.env_steps_total
     total = sum(reward.sum() for reward, *_ in batches)
-    assert sum(r.reward_sum for r in records) == pytest.approx(total, abs=1e-9)
+    assert sum(r["reward_sum"] for r in records) == pytest.approx(total, abs=1e-9)
 
 
 @given(plays(), st.data())
@@ -198,17 +198,17 @@ def test_a_long_step_closes_several_windows_and_ends_in_the_last():
     info = {"dt": [25], "credits": [2.0], "invalid_action": [True]}
     first, second = windows.record([5.0], info, [True], [False])
     last = windows.flush_partial()
-    assert [r.env_steps_in_window for r in (first, second, last)] == [10, 10, 5]
-    assert [r.reward_sum for r in (first, second, last)] == [2.0, 2.0, 1.0]
-    assert [r.episodes_completed for r in (first, second, last)] == [0, 0, 1]
-    assert (last.return_mean, last.metric_means, last.window_complete) == (5, {"credits": 2}, False)
+    assert [r["env_steps_in_window"] for r in (first, second, last)] == [10, 10, 5]
+    assert [r["reward_sum"] for r in (first, second, last)] == [2.0, 2.0, 1.0]
+    assert [r["episodes_completed"] for r in (first, second, last)] == [0, 0, 1]
+    assert (last["return_mean"], last["credits_mean"], last["window_complete"]) == (5, 2, False)
     assert windows.flush_partial() is None
 
 
 def test_an_end_on_the_border_belongs_to_the_window_it_closes():
     windows = WindowAggregator("r", 3, METRICS)
     (record,) = windows.record([1.0, 1.0], {"dt": [2, 1]}, [False, True], [False] * 2)
-    assert (record.episodes_completed, record.return_mean) == (1, 1.0)
+    assert (record["episodes_completed"], record["return_mean"]) == (1, 1.0)
 
 
 @walk("bad", [np.nan, np.inf])
@@ -216,8 +216,8 @@ def test_what_is_no_finite_number_counts_as_nothing(bad):
     windows = WindowAggregator("r", 2, ("credits",))
     infos = {"credits": [bad, 4], "dt": [-3, np.nan]}
     (record,) = windows.record([0.0, 0.0], infos, [0, 0], [0, 0])
-    assert record.metric_means == {"credits": 2.0}
-    assert (record.env_steps_in_window, record.invalid_action_rate) == (2, 0.0)
+    assert record["credits_mean"] == 2.0
+    assert (record["env_steps_in_window"], record["invalid_action_rate"]) == (2, 0.0)
 
 
 @walk(

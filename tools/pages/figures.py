@@ -24,7 +24,7 @@ from training.ppo.options import NativeRun, PPOConfig
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.config_files import load_file
-from training.run.layers import merge_layers, parser
+from training.run.layers import config_of
 from training.run.machine import ROOT
 
 CARDS = [f"pretrained/{name}/README.md" for name in cards.AGENTS]
@@ -217,11 +217,8 @@ def _check_configs() -> Iterator[str]:
 def _check_learning() -> Iterator[str]:
     for report in newest("defaults-*-seeds.json").head["compared"].values():
         found, plain = (RunConfig.from_mapping(report["configs"][n]) for n in ("found", "plain"))
-        alone = merge_layers(
-            parser().parse_args(["--env", found.env, "--trainer", found.trainer]),
-            {},
-            say=lambda _: None,
-        )
+        flags = ["--env", found.env, "--trainer", found.trainer]
+        alone = config_of(flags, lambda _: None)
         names = ("num_envs", "env_options", "schedules", "ppo", "native")
         yield from _name_differences(f"what {found.env} learns by alone", alone, found, names)
         usual = plain.num_envs == NativeRun().num_envs and plain.ppo == PPOConfig()

@@ -95,8 +95,8 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
     **more
         As of :func:`describe_engine`; ``trainer`` where somebody else trains the same.
     """
-    section = config.LEARNS_BY
-    learning = getattr(config, section)
+    learning = config.net
+    section = learning.SECTION.rstrip(".")
     sizes = {name: getattr(learning, field) for name, field in _SIZES[section].items()}
     trainer = more.pop("trainer", config.trainer)
     trunk = {"trunk": trunk_of(config)} if trainer in SAY_TRUNK else {}

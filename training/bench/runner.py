@@ -22,7 +22,7 @@ from rich.console import Console, RenderableType
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import records, tables, targets, timing
 from training.bench.targets import Row
-from training.evaluation.judging import MILESTONES, get_judging
+from training.evaluation.judging import MILESTONES, get_milestones
 from training.run import files, machine, registry
 from training.run.folder import RunFolder
 
@@ -188,7 +188,7 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     rows = [records.head() if head is None else head]
     console.print(tables.machine_line(rows[0]))
     for milestone in reached:
-        console.print(get_judging(milestone["env"]).get_milestones().table(milestone))
+        console.print(get_milestones(milestone["env"]).table(milestone))
     rows += reached
     for name, suite in suites.items():
         try:

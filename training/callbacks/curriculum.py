@@ -270,8 +270,10 @@ class Curriculum(Callback):
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
         stage_test, tested = self._schedule.next_test, False
-        if stage_test is not None and self._is_due(stage_test, iteration, loop.last_record):
-            tested = self._gate.tests < self._options.tests
+        late = iteration >= self._options.gate_every and self._gate.due(iteration)
+        left = self._gate.tests < self._options.tests
+        if late and stage_test is not None and self._is_ready(stage_test, loop.last_record):
+            tested = left
             if tested:
                 self._schedule.record_verdict(self._test(stage_test, log, steps, iteration))
             elif not self._announced:
@@ -282,7 +284,7 @@ class Curriculum(Callback):
                 )
         stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
         limit = None if tested else self._times.target(stage)
-        if limit is not None and self._may_test(iteration):
+        if limit is not None and late and left:
             passed = self._test(StageTest(stage, limit), log, steps, iteration, within=stage)
             changed |= self._times.record_verdict(stage, passed, self._engines[0])
         if changed:
@@ -302,15 +304,8 @@ class Curriculum(Callback):
         self._reset_lanes()
         log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
 
-    def _may_test(self, iteration: int) -> bool:
-        late = iteration >= self._options.gate_every and self._gate.due(iteration)
-        return late and self._gate.tests < self._options.tests
-
-    def _is_due(
-        self, stage_test: StageTest, iteration: int, last_record: Mapping[str, Any]
-    ) -> bool:
-        if iteration < self._options.gate_every or not self._gate.due(iteration):
-            return False
+    def _is_ready(self, stage_test: StageTest, last_record: Mapping[str, Any]) -> bool:
+        """Tell whether a policy is good enough in training to be tested."""
         if (
             self._options.watch
             and self._schedule.rates.lower(stage_test.stage) <= stage_test.target

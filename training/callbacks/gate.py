@@ -299,96 +299,6 @@ def yield_results(
             following += 1
 
 
-def certify(
-    engine: BatchEngine,
-    make: MakePlayer,
-    success: Source,
-    config: GateConfig,
-    *,
-    stage: str,
-    number: int = 1,
-    fingerprint: Callable[[], str],
-    settings: Mapping[str, Any] | None = None,
-    max_steps: int | None = None,
-) -> Certificate:
-    """Test whether a frozen policy exceeds the target; see :class:`GateConfig`.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-        Configured for the stage, and not the engine that trains: its lanes are reset and seeded.
-    make : callable
-        Makes the player: of a copy that nobody trains meanwhile.
-    success : str or callable
-        See :func:`results`.
-    config : GateConfig
-    stage : str
-        Name of the stage.
-    number : int
-        Of the test in its run, from 1, retries included; decides what error is left and which
-        seeds are played, so that no test sees the episodes of another.
-    fingerprint : callable
-        Returns the hash of the policy's parameters (:func:`policy_hash`), before and after.
-    settings : mapping, optional
-        Plain values that describe the stage, for the hash.
-    max_steps : int, optional
-        See :func:`results`.
-
-    Raises
-    ------
-    ConfigError
-        ``n_max`` does not suffice for this test, or the number is not one that seeds exist for.
-    RuntimeError
-        The policy changed while it was tested.
-    """
-    if not 1 <= number <= MAX_EPISODES:
-        raise ConfigError(f"number={number}: must be from 1 to {MAX_EPISODES}")
-    if number > config.tests:
-        config.replace(tests=number)  # more tests than planned: enough episodes for this one?
-    before, test = fingerprint(), config.test(number)
-    first = GATE_SEEDS + (number - 1) * MAX_EPISODES
-    seeds = first + np.arange(config.n_max, dtype=np.int64)
-    successes = failures = given_up = 0
-    verdict: Verdict = "undecided"
-    for won, late in yield_results(engine, make, success, seeds, max_steps):
-        successes += won
-        failures += not won
-        given_up += late
-        verdict = test.verdict(successes, failures)
-        if verdict != "undecided":
-            break
-    if fingerprint() != before:
-        raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
-    low, high = test.bounds()
-    return Certificate(
-        stage=stage,
-        number=number,
-        verdict=verdict,
-        target=config.target,
-        p1=config.p1,
-        alpha=test.alpha,
-        beta=config.beta,
-        method=config.method,
-        successes=successes,
-        failures=failures,
-        given_up=given_up,
-        statistic=test.statistic(successes, failures),
-        low=low if math.isfinite(low) else None,
-        high=high,
-        interval=confidence_sequence(successes, failures, test.alpha),
-        n_max=config.n_max,
-        first_seed=first,
-        last_seed=first + successes + failures - 1,
-        policy=before,
-        config=config_hash(config, settings),
-        engine={
-            "fastenv": fastenv.__version__,
-            "backend": engine.backend,
-            "num_envs": engine.num_envs,
-        },
-    )
-
-
 class Gate:
     """The tests of one run: when the next one is due, and its number.
 
@@ -414,24 +324,93 @@ class Gate:
         make: MakePlayer,
         success: Source,
         *,
+        stage: str,
+        fingerprint: Callable[[], str],
         target: float | None = None,
-        **how: Any,
+        settings: Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
     ) -> Certificate:
-        """Make the next test of the run.
+        """Test whether a frozen policy exceeds the target; see :class:`GateConfig`.
+
+        The number of the test in its run, retries included, decides what error is left and which
+        seeds are played, so that no test sees the episodes of another.
 
         Parameters
         ----------
         update : int
             Number of the update behind which it takes place.
-        engine, make, success, **how
-            Of :func:`certify`, but for configuration and number.
+        engine : BatchEngine
+            Configured for the stage, and not the engine that trains: its lanes are reset and
+            seeded.
+        make : callable
+            Makes the player: of a copy that nobody trains meanwhile.
+        success : str or callable
+            See :func:`yield_results`.
+        stage : str
+            Name of the stage.
+        fingerprint : callable
+            Returns the hash of the policy's parameters (:func:`policy_hash`), before and after.
         target : float, optional
             Success rate that must be exceeded; default that of the configuration.
+        settings : mapping, optional
+            Plain values that describe the stage, for the hash.
+        max_steps : int, optional
+            See :func:`yield_results`.
+
+        Raises
+        ------
+        ConfigError
+            ``n_max`` does not suffice for this test.
+        RuntimeError
+            The policy changed while it was tested.
         """
         config = self.config if target is None else self.config.replace(target=target)
         self.tests += 1  # spent, whatever happens now
-        self._last_update = update
-        return certify(engine, make, success, config, number=self.tests, **how)
+        self._last_update, number = update, self.tests
+        if number > config.tests:
+            config.replace(tests=number)  # more tests than planned: enough episodes for this one?
+        before, test = fingerprint(), config.test(number)
+        first = GATE_SEEDS + (number - 1) * MAX_EPISODES
+        seeds = first + np.arange(config.n_max, dtype=np.int64)
+        successes = failures = given_up = 0
+        verdict: Verdict = "undecided"
+        for won, late in yield_results(engine, make, success, seeds, max_steps):
+            successes += won
+            failures += not won
+            given_up += late
+            verdict = test.verdict(successes, failures)
+            if verdict != "undecided":
+                break
+        if fingerprint() != before:
+            raise RuntimeError(f"stage {stage}: the policy changed in its test; test a copy of it")
+        low, high = test.bounds()
+        return Certificate(
+            stage=stage,
+            number=number,
+            verdict=verdict,
+            target=config.target,
+            p1=config.p1,
+            alpha=test.alpha,
+            beta=config.beta,
+            method=config.method,
+            successes=successes,
+            failures=failures,
+            given_up=given_up,
+            statistic=test.statistic(successes, failures),
+            low=low if math.isfinite(low) else None,
+            high=high,
+            interval=confidence_sequence(successes, failures, test.alpha),
+            n_max=config.n_max,
+            first_seed=first,
+            last_seed=first + successes + failures - 1,
+            policy=before,
+            config=config_hash(config, settings),
+            engine={
+                "fastenv": fastenv.__version__,
+                "backend": engine.backend,
+                "num_envs": engine.num_envs,
+            },
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """Return the number of tests, and the update of the last one."""

@@ -11,7 +11,6 @@ piece between two cuts has one lane and one window, so that all windows are sums
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -25,36 +24,6 @@ from training.run.engine import Engine
 # Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
 _TICKS, _STEPS, _INVALID, _EPISODES, _TERMINATED, _TRUNCATED = range(6)
 _REWARD, _RETURN, _METRICS = range(3)
-
-
-@dataclass(frozen=True)
-class WindowRecord:
-    """One window; ``env_steps`` are ticks, ``agent_steps`` are step calls that ended in it."""
-
-    run_id: str
-    window_id: int
-    window_complete: bool
-    env_steps_start: int
-    env_steps_end: int
-    env_steps_in_window: int
-    env_steps_total: int
-    agent_steps: int
-    episodes_completed: int
-    terminated_episodes: int
-    truncated_episodes: int
-    reward_sum: float
-    reward_mean: float  # per tick
-    return_mean: float  # over the episodes completed; 0 without any
-    invalid_action_rate: float  # by ticks
-    metric_means: dict[str, float]  # by ticks
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a flat record: ``<metric>_mean`` instead of ``metric_means``, and two aliases."""
-        record = {f.name: getattr(self, f.name) for f in fields(self)}
-        means = record.pop("metric_means")
-        record["profit_mean"] = means.get("net_profit", 0.0)
-        record["survival_rate"] = means.get("survival", 0.0)
-        return record | {f"{name}_mean": mean for name, mean in means.items()}
 
 
 class WindowAggregator:
@@ -108,7 +77,7 @@ class WindowAggregator:
 
     def record(
         self, rewards: Any, infos: Mapping[str, Any], terminated: Any, truncated: Any
-    ) -> list[WindowRecord]:
+    ) -> list[dict[str, Any]]:
         """Add one step of every lane, lane 0 first; return the windows that they closed.
 
         Parameters
@@ -155,7 +124,7 @@ class WindowAggregator:
                 records.append(self._emit())
         return records
 
-    def flush_partial(self) -> WindowRecord | None:
+    def flush_partial(self) -> dict[str, Any] | None:
         """Close the open window as it is; None if it holds no tick."""
         return self._emit() if self._counts[_TICKS] else None
 
@@ -195,32 +164,37 @@ class WindowAggregator:
         running[done] = 0.0
         return returned
 
-    def _emit(self) -> WindowRecord:
-        """Return the record of the open window and open the next."""
+    def _emit(self) -> dict[str, Any]:
+        """Return the record of the open window and open the next.
+
+        ``env_steps`` are ticks, ``agent_steps`` are step calls that ended in the window; means of
+        rewards and metrics are by ticks, that of returns over the episodes completed.
+        """
         counts, sums = self._counts.tolist(), self._sums.tolist()
         ticks, episodes = counts[_TICKS], counts[_EPISODES]
         start = int(self._before[_TICKS])
-        record = WindowRecord(
-            run_id=self.run_id,
-            window_id=self.current_window_id,
-            window_complete=ticks == self.window_env_steps,
-            env_steps_start=start,
-            env_steps_end=start + ticks,
-            env_steps_in_window=ticks,
-            env_steps_total=start + ticks,
-            agent_steps=counts[_STEPS],
-            episodes_completed=episodes,
-            terminated_episodes=counts[_TERMINATED],
-            truncated_episodes=counts[_TRUNCATED],
-            reward_sum=sums[_REWARD],
-            reward_mean=sums[_REWARD] / ticks,
-            return_mean=sums[_RETURN] / episodes if episodes else 0.0,
-            invalid_action_rate=counts[_INVALID] / ticks,
-            metric_means={
-                key: total / ticks
-                for key, total in zip(self.metric_keys, sums[_METRICS:], strict=True)
-            },
-        )
+        metrics = zip(self.metric_keys, sums[_METRICS:], strict=True)
+        means = {key: total / ticks for key, total in metrics}
+        record = {
+            "run_id": self.run_id,
+            "window_id": self.current_window_id,
+            "window_complete": ticks == self.window_env_steps,
+            "env_steps_start": start,
+            "env_steps_end": start + ticks,
+            "env_steps_in_window": ticks,
+            "env_steps_total": start + ticks,
+            "agent_steps": counts[_STEPS],
+            "episodes_completed": episodes,
+            "terminated_episodes": counts[_TERMINATED],
+            "truncated_episodes": counts[_TRUNCATED],
+            "reward_sum": sums[_REWARD],
+            "reward_mean": sums[_REWARD] / ticks,
+            "return_mean": sums[_RETURN] / episodes if episodes else 0.0,
+            "invalid_action_rate": counts[_INVALID] / ticks,
+            "profit_mean": means.get("net_profit", 0.0),  # what the published benchmark calls them
+            "survival_rate": means.get("survival", 0.0),
+            **{f"{name}_mean": mean for name, mean in means.items()},
+        }
         self._before += self._counts
         self._counts[:] = 0
         self._sums[:] = 0.0
@@ -263,16 +237,13 @@ class Windows(Callback):
         infos = step_columns(engine, self._names)
         how = engine.reward, infos, engine.terminated, engine.truncated
         for record in self._windows.record(*how):
-            self._log(loop, record)
+            loop.log.window({"step": loop.now, **record})
 
     def finish(self, loop: Progress) -> None:
         """Log the window that the end of the run leaves open."""
         last = self._windows.flush_partial()
         if last is not None:
-            self._log(loop, last)
-
-    def _log(self, loop: Progress, record: WindowRecord) -> None:
-        loop.log.window({"step": loop.now, **record.to_dict()})
+            loop.log.window({"step": loop.now, **last})
 
     def summary(self) -> dict[str, Any]:
         """Return the counts of windows, steps and episodes."""

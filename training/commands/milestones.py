@@ -67,14 +67,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(args: argparse.Namespace) -> None:
     from training.evaluation import tables
-    from training.evaluation.judging import get_judging
+    from training.evaluation.judging import get_milestones
 
     runs = [RunFolder.find(name, args.runs) for name in args.run]
     check(runs, args.out)
     names = ("games", "seed", "bids")
     changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     console = tables.console()
-    milestones = get_judging(runs[0].config.env).get_milestones()
+    milestones = get_milestones(runs[0].config.env)
     records = []
     for run in runs:
         options = run.config.evaluation.replace(**changes)

@@ -171,7 +171,6 @@ class DQNRun(RunConfig):
 
     CHOOSES_PRECISION: ClassVar[bool] = True
     ITERATION: ClassVar[str] = "iteration"
-    LEARNS_BY: ClassVar[str] = "dqn"
     ONLY: ClassVar[tuple[Only, ...]] = (Only("selfplay", (None,)),)
 
     trainer: Literal["dqn"] = option("dqn", "Q-learning from a replay")

@@ -33,8 +33,7 @@ from training.players.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import MAY_CHANGE
-from training.run.layers import merge_layers
-from training.run.layers import parser as train_parser
+from training.run.layers import config_of
 from training.run.options import canonical_json, require
 from training.run.removed import drop_from_section
 from training.run.sections import EvaluationConfig
@@ -199,7 +198,7 @@ def _make_training(args: argparse.Namespace, variant: Variant, seed: int) -> Tra
     flags = train_flags(args, file, assignments)
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
     flags.append("--no-evaluation")
-    config = merge_layers(train_parser().parse_args(flags), {})
+    config = config_of(flags)
     return Training(variant.name, config, shlex.join(["python", "-m", "training", "train", *flags]))
 
 

@@ -249,7 +249,11 @@ def contest(
     own = [name for name in every.measured if name not in ("steps", *MEETING)]
     cpu_ms = _measure_cpu_ms(players, every.costs)
     rows = [
-        replace(one, drawn=_is_drawn(player, sample), cpu_ms=cpu_ms.get(player.name))
+        replace(
+            one,
+            drawn=isinstance(player.who, Policy) and draws(player.who, sample),
+            cpu_ms=cpu_ms.get(player.name),
+        )
         for player, one in zip(
             players, make_standings(names, met, own, resamples, seed), strict=True
         )
@@ -293,11 +297,6 @@ def plan(
         decides=table.judged_by,
     )
     return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
-
-
-def _is_drawn(player: Entrant, sample: bool | None) -> bool:
-    """Tell whether it is a trained player whose actions are drawn."""
-    return isinstance(player.who, Policy) and draws(player.who, sample)
 
 
 def _measure_cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> dict[str, float]:

@@ -246,11 +246,12 @@ def count_players(env: str, options: Mapping[str, Any]) -> int:
 
 
 def name_sets(opponents: Sequence[Opponent]) -> dict[str, Opponent]:
-    """Return opponent sets by their names in tables and records, each once."""
-    return {name_set(each): each for each in opponents}
+    """Return opponent sets by their names in tables and records, each once.
 
-
-def name_set(opponent: Opponent) -> str:
-    """Return the name of an opponent set in tables: one for all, or one for each other seat."""
-    names = [opponent] if isinstance(opponent, str) else [*opponent]
-    return names[0] if len({*names}) == 1 else " + ".join(names)
+    A set is named by one player for all other seats, or one for each.
+    """
+    sets: dict[str, Opponent] = {}
+    for opponent in opponents:
+        names = [opponent] if isinstance(opponent, str) else [*opponent]
+        sets[names[0] if len({*names}) == 1 else " + ".join(names)] = opponent
+    return sets

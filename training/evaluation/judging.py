@@ -1,16 +1,17 @@
 """How agents of a game are judged: data of the game, and the evaluations that follow from it.
 
-The capability ``judging`` is :class:`JudgingRules`: what is played, which columns are shown, and
-what of it is code. A game that says nothing is judged by the return of episodes that everybody
-plays alike or, where players meet, by wins, or by points if it is played for them, against opponent
-sets: those who play all other seats.
+A game that says nothing is judged by the return of episodes that everybody plays alike or, where
+players meet, by wins, or by points if it is played for them, against opponent sets: those who play
+all other seats. What a game does otherwise is in its class of :class:`Judging`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from rich.console import Console
 
 from fastenv import BatchEngine, Game
 from fastenv import registry as ids
@@ -18,7 +19,13 @@ from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from fastenv.seats import Opponent
 from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
-from training.evaluation.results import COMMON, INVALID_RATE, MEETING, list_columns
+from training.evaluation.results import (
+    COMMON,
+    INVALID_RATE,
+    MEETING,
+    EvaluationReport,
+    list_columns,
+)
 from training.logs.run_data import describe_opponents
 from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
 from training.players.player import MakePlayer
@@ -26,7 +33,7 @@ from training.players.trained import Trained
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import check_agents, make_seated, with_defaults, with_seating
-from training.run.games import Column, GameTraining
+from training.run.games import Column
 from training.run.names import is_agent, is_search
 from training.run.options import require
 from training.run.schedules import get_scheduled_values
@@ -58,94 +65,43 @@ class Shown(NamedTuple):
     column: Column
 
 
-@dataclass(frozen=True)
-class JudgingRules:
-    """What a game says of how its agents are judged; the defaults suit any game.
+class Judging:
+    """How the agents of an environment are judged; the defaults suit any game.
+
+    The capability ``judging`` is a class derived from this one: its data say which columns and
+    players are shown, and its methods what the game plays otherwise.
 
     Parameters
+    ----------
+    env : str
+        Id of the environment, with or without the namespace.
+
+    Attributes
     ----------
     shown : tuple of str
         Columns that tables show before the others; variants and trials are ranked by the first.
     decides : str
-        The column by which the best policy of a training is kept; empty for what the game says
-        (:attr:`training.run.games.GameTraining.judged_by`, :attr:`fastenv.GameSpec.judged_by`).
+        The column by which the best policy of a training is kept; a class that leaves it empty has
+        what the game says (:attr:`training.run.games.GameTraining.judged_by`,
+        :attr:`fastenv.GameSpec.judged_by`).
     headline : str
         The column of which a training prints the figures at its end; empty for the first one shown.
     common : bool
         Tables show the columns of all games too.
     caption : str
         Said below tables, behind what all have played.
-    reference_lines : tuple of str
-        Scripted players that are no bots, but what play is measured against.
-    families : tuple of str
-        What the names of further bots begin with.
-    reported_options : tuple of str
-        Options of the environment that titles and records tell.
     first_seed : int
         Of the episodes that bots alone play.
+    on_deals : bool
+        Whole games on duplicate deals are played, and no episodes: one table has all opponent sets.
     options : tuple of str
         Options of ``training evaluate`` that only some games have a use for, and this one has,
-        beside those of :attr:`Judging.uses`; all of them with ``plan``.
+        beside those of :attr:`uses`; all of them where games are played ``on_deals``.
     compared_against : tuple of str or None
         Opponent sets of a comparison over seeds unless others are named; None as in the curve.
-    starts : callable or None
-        ``starts(config, asked)`` returns what is played by its name in records, and the options of
-        the environment for each; ``config`` is None of episodes that are no run's.
-    plan : callable or None
-        ``plan(config, options, purpose)`` returns the evaluations of a run's agent in the place of
-        :meth:`Judging.evaluations`, such as games on duplicate deals; there are no others then.
-    players : callable or None
-        ``players(trained, options, purpose)`` returns who plays by name, the agent among them.
-    refuse : callable or None
-        ``refuse(trained, options, asked)`` raises ConfigError for options that it cannot follow.
-    describe : callable or None
-        ``describe(trained, options)`` returns what the record of games on duplicate deals says of
-        the agent; its ``trained_plays`` is said below the table.
-    further : callable or None
-        ``further(console, trained, options, evaluated, asked)`` takes the report of what the agent
-        has played (:class:`training.evaluation.report.EvaluationReport`), its actions included;
-        it may play and print more, and returns what the record has of it.
-    check : callable or None
-        ``check(config)`` raises ConfigError for a run that could not be evaluated.
-    group : callable or None
-        ``group(config)`` says which game a run plays; those with equal ones can be compared.
-    milestones : callable or None
-        Returns the module of the game's milestones.
     bots : tuple of str
-        Players to compare with, the first one above all; empty for those of the game.
-    """
-
-    shown: tuple[str, ...] = ()
-    decides: str = ""
-    headline: str = ""
-    common: bool = True
-    caption: str = ""
-    reference_lines: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-    reported_options: tuple[str, ...] = ()
-    first_seed: int = 0
-    options: tuple[str, ...] = ()
-    compared_against: tuple[str, ...] | None = None
-    starts: Callable[[RunConfig | None, Mapping[str, Any]], dict[str, dict[str, Any]]] | None = None
-    plan: Callable[[RunConfig, EvaluationConfig, str], list[Evaluation]] | None = None
-    players: Callable[[Trained, EvaluationConfig, str], dict[str, MakePlayer]] | None = None
-    refuse: Callable[[Trained, EvaluationConfig, Mapping[str, Any]], None] | None = None
-    describe: Callable[[Trained, EvaluationConfig], dict[str, Any]] | None = None
-    further: Callable[..., dict[str, Any]] | None = None
-    check: Callable[[RunConfig], None] | None = None
-    group: Callable[[RunConfig], str] | None = None
-    milestones: Callable[[], Any] | None = None
-    bots: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Judging(JudgingRules):
-    """How the agents of an environment are judged: the rules of its game, none of them left open.
-
-    Parameters
-    ----------
-    env : str
-        Id of the environment.
+        Players to compare with, the first one above all; a class that leaves it empty has those of
+        the game.
     game : GameTraining
     own : mapping of str to Column
         Columns of the game, where agents meet if that is in another environment.
@@ -153,10 +109,26 @@ class Judging(JudgingRules):
         Several players meet.
     """
 
-    env: str = ""
-    game: GameTraining = field(default_factory=GameTraining)
-    own: Mapping[str, Column] = field(default_factory=dict)
-    meets: bool = False
+    shown: ClassVar[tuple[str, ...]] = ()
+    decides: str = ""
+    headline: ClassVar[str] = ""
+    common: ClassVar[bool] = True
+    caption: ClassVar[str] = ""
+    first_seed: ClassVar[int] = 0
+    on_deals: ClassVar[bool] = False
+    options: ClassVar[tuple[str, ...]] = ()
+    compared_against: ClassVar[tuple[str, ...] | None] = None
+    bots: tuple[str, ...] = ()
+
+    def __init__(self, env: str) -> None:
+        self.env, self.game = env, games.get_game(env)
+        self.own: Mapping[str, Column] = games.get_game(self.game.table.env or env).columns
+        instance = _make_game(env, dict(self.game.env_options))
+        self.meets = instance is not None and instance.spec.num_agents > 1
+        judged_by = instance.spec.judged_by if instance is not None and self.meets else "return"
+        named = () if instance is None else instance.bot_names[::-1]
+        self.decides = self.decides or self.game.judged_by or judged_by
+        self.bots = self.bots or tuple(self.game.bots or named)
 
     # -- columns -----------------------------------------------------------------------------------
 
@@ -196,37 +168,37 @@ class Judging(JudgingRules):
     @property
     def uses(self) -> tuple[str, ...]:
         """Those options of ``training evaluate`` that only some games have, and this one has."""
-        if self.plan is not None:
+        if self.on_deals:
             return self.options
         return ("episodes", "max_steps", *(("opponents",) if self.meets else ()), *self.options)
 
-    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Who]:
-        """Return scripted players, and those that search, by name; default all scripted ones.
+    @property
+    def lineup(self) -> tuple[str, ...]:
+        """The names of all scripted players, in the order of tables."""
+        return self.bots or (RANDOM_LEGAL,)
 
-        Reference lines come first.
-        """
-        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Who]:
+        """Return scripted players, and those that search, by name; default all of ``lineup``."""
+        names = names or self.lineup
         for name in names:
             find_player(self.game, name)  # a file that is not there is refused before anybody plays
         return {name: load_who(name) if is_search(name) else name for name in names}
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
-        if name in (*self.reference_lines, RANDOM_LEGAL):
+        if name == RANDOM_LEGAL:
             return "reference_line"
         if is_search(name):
             return "search"
-        family = bool(self.families) and name.startswith(self.families)
-        return "bot" if family or name in self.bots else "policy"
+        return "bot" if name in self.bots else "policy"
 
     def report_options(self, engine: BatchEngine) -> dict[str, Any]:
         """Return the options of the environment that titles and records of episodes report."""
-        game: Any = engine.game
-        return {name: getattr(game.config, name) for name in self.reported_options}
+        return {}
 
     def name_group(self, config: RunConfig) -> str:
         """Return a description of the game of a run; runs with equal ones can be compared."""
-        return short_id(config.env) if self.group is None else self.group(config)
+        return short_id(config.env)
 
     def describe_amount(self, what: str, options: Mapping[str, Any]) -> str:
         """Describe in words how much each run plays of a part of a comparison.
@@ -238,7 +210,7 @@ class Judging(JudgingRules):
         options : mapping
             Of an :class:`EvaluationConfig`.
         """
-        if self.plan is not None:
+        if self.on_deals:
             return f"{options['games']:,} games against {what}"
         return f"{options['episodes']:,} episodes{f' {what}' if self.meets else ''}"
 
@@ -246,8 +218,6 @@ class Judging(JudgingRules):
         self, trained: Trained, options: EvaluationConfig, purpose: str
     ) -> Mapping[str, Who | MakePlayer]:
         """Return the players by name: the agent, and in an evaluation those it is compared with."""
-        if self.players is not None:
-            return self.players(trained, options, purpose)
         own = trained.players()
         if purpose != EVALUATE:
             return {name: own[name] for name in list(own)[:1]}
@@ -275,9 +245,6 @@ class Judging(JudgingRules):
         steps : int, optional
             Decisions that the agent has been trained for; default all.
         """
-        if self.plan is not None:
-            only = (asked or {}).get("only")
-            return self.plan(config, options, purpose) if only in (None, MATCHES) else []
         curve, env_options = purpose == CURVE, config.env_options
         count = DEFAULT_EPISODES if options.episodes is None else options.episodes
         seeds = plan_seeds(options.seed, options.curve_episodes if curve else count)
@@ -290,7 +257,7 @@ class Judging(JudgingRules):
             resamples=options.bootstrap,
         )
         if not self.meets:
-            starts = {EPISODES: {}} if curve else self.starts_of(config, asked or {})
+            starts = {EPISODES: {}} if curve else self.starts(config, asked or {})
             if purpose == COMPARE:
                 starts = {EPISODES: starts[EPISODES]}
             return [
@@ -307,19 +274,58 @@ class Judging(JudgingRules):
             for name, opponent in self.sets(config, option, named, at).items()
         ]
 
-    def starts_of(
+    def starts(
         self, config: RunConfig | None, asked: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
-        """Return options of the environment for what is played alone, by its name in records."""
-        return {EPISODES: {}} if self.starts is None else self.starts(config, asked)
+        """Return what is played alone by its name in records, with options of the environment.
+
+        Parameters
+        ----------
+        config : RunConfig or None
+            None of episodes that are no run's.
+        asked : mapping
+            Options of a command that no config has.
+        """
+        return {EPISODES: {}}
+
+    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+        """Refuse options that the evaluation of an agent cannot follow, before anybody plays.
+
+        Raises
+        ------
+        ConfigError
+        """
+
+    def describe(self, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+        """Describe an agent in the record of games on deals.
+
+        What is described as ``trained_plays`` is said below the table.
+        """
+        return {"trained_plays": trained.describe_actions()}
+
+    def play_further(
+        self,
+        console: Console,
+        trained: Trained,
+        options: EvaluationConfig,
+        evaluated: EvaluationReport,
+        asked: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Play and print more than the evaluations; return what the record has of it.
+
+        Parameters
+        ----------
+        console : rich.console.Console
+        trained : Trained
+        options : EvaluationConfig
+        evaluated : EvaluationReport
+            What the agent has played, its actions included.
+        asked : mapping
+            Options of the command that no config has, such as ``best_times``.
+        """
+        return {}
 
     # -- opponents ---------------------------------------------------------------------------------
-
-    def trained_against(self, config: RunConfig, steps: int) -> Opponent:
-        """Return the opponent of a training, after so many decisions where a schedule names it."""
-        scheduled = get_scheduled_values(config.schedules, steps).get("opponent")
-        opponent: Opponent = scheduled or with_seating(config.env, config.env_options)["opponent"]
-        return opponent
 
     def sets(
         self, config: RunConfig, option: str, names: Sequence[str] | None, steps: int
@@ -348,7 +354,9 @@ class Judging(JudgingRules):
         if names is not None and unknown is None:
             return name_sets(names)
         strongest = self.bots[:1] if option == OPPONENTS else ()
-        return name_sets([self.trained_against(config, steps), *strongest])
+        scheduled = get_scheduled_values(config.schedules, steps).get("opponent")
+        met = scheduled or with_seating(config.env, config.env_options)["opponent"]
+        return name_sets([met, *strongest])
 
     def unknown(
         self, env: str, options: Mapping[str, Any], names: Sequence[str]
@@ -367,18 +375,6 @@ class Judging(JudgingRules):
             return error
         return None
 
-    def get_milestones(self) -> Any:
-        """Return the module of the milestones of the game.
-
-        Raises
-        ------
-        ConfigError
-            If it has none.
-        """
-        if self.milestones is None:
-            raise ConfigError(f"env={self.env!r}: this game has no milestones.")
-        return self.milestones()
-
     def check_run(self, config: RunConfig) -> None:
         """Refuse options of a run that it could not be evaluated with.
 
@@ -386,9 +382,7 @@ class Judging(JudgingRules):
         ------
         ConfigError
         """
-        if self.check is not None:
-            self.check(config)
-        elif self.meets:
+        if self.meets:
             for option in EARLIER_SETS:
                 self.sets(config, option, getattr(config.evaluation, option), config.total_steps)
 
@@ -409,28 +403,32 @@ def _name_evaluation(opponents: str, players: int, purpose: str) -> str:
 
 
 def get_judging(env: str) -> Judging:
-    """Find the judging of the game of an environment, with the defaults filled in.
+    """Find the judging of the game of an environment.
 
     Parameters
     ----------
     env : str
         Its id, with or without the namespace.
     """
-    game = games.get_game(env)
-    own: JudgingRules | None = games.find(game, "judging")
-    columns = games.get_game(game.table.env or env).columns
-    instance = make_game(env, dict(game.env_options))
-    meets = instance is not None and instance.spec.num_agents > 1
-    bots = game.bots or (() if instance is None else instance.bot_names[::-1])
-    judged_by = "return" if instance is None or not meets else instance.spec.judged_by
-    rules = JudgingRules() if own is None else own
-    given = {each.name: getattr(rules, each.name) for each in fields(rules)}
-    given["bots"] = rules.bots or tuple(bots)
-    given["decides"] = rules.decides or game.judged_by or judged_by
-    return Judging(**given, env=env, game=game, own=columns, meets=meets)
+    judging: Judging = (games.find(env, "judging") or Judging)(env)
+    return judging
 
 
-def make_game(env: str, options: dict[str, object]) -> Game | None:
+def get_milestones(env: str) -> Any:
+    """Find the module of the milestones of a game, which is its capability ``milestones``.
+
+    Raises
+    ------
+    ConfigError
+        If it has none.
+    """
+    milestones = games.find(env, "milestones")
+    if milestones is None:
+        raise ConfigError(f"env={env!r}: this game has no milestones.")
+    return milestones
+
+
+def _make_game(env: str, options: dict[str, Any]) -> Game | None:
     """Make a game; None if it needs further options."""
     try:
         return ids.make_seated(env, options.pop("opponent", None), options)[0]

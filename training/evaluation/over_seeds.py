@@ -198,7 +198,7 @@ def _make_robust_table(
 # -- groups of runs, for the report ----------------------------------------------------------------
 
 
-def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> GroupComparison | None:
+def compare_groups(runs: Sequence[RunData]) -> GroupComparison | None:
     """Compare groups of runs; None if no group has several seeds.
 
     All are compared with the first group that has played anything.
@@ -206,8 +206,6 @@ def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> Group
     Parameters
     ----------
     runs : sequence of RunData
-    resamples : int
-        Of the intervals.
     """
     scores = {group.name: group.scores() for group in find_groups(runs)}
     scores = {name: of_group for name, of_group in scores.items() if of_group}
@@ -223,8 +221,8 @@ def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> Group
                 theirs = scores[first].get(what, {}).get(measure)
                 better = None
                 if name != first and theirs is not None:
-                    better = improvement_interval(values, theirs, resamples).to_list()
-                mean = iqm_interval(values, resamples).to_list()
+                    better = improvement_interval(values, theirs).to_list()
+                mean = iqm_interval(values).to_list()
                 row = GroupScores(name, tuple(values), mean, better)
                 played.setdefault(what, {}).setdefault(measure, []).append(row)
     notes = dict.fromkeys(line for count in sorted(counts) for line in describe_few(count))

@@ -150,6 +150,7 @@ def _make_frame(
     where: Mapping[str, int],
 ) -> dict[str, Any]:
     """Make the line of the file for a step."""
+    whole = all(name in info for name in _RENDERED)
     return {
         "schema_version": SCHEMA_VERSION,
         **where,
@@ -159,7 +160,7 @@ def _make_frame(
         "truncated": bool(engine.truncated[0]),
         "render_state": {
             "observation": _to_json(engine.obs[0]),
-            **{name: info[name] for name in _list_rendered(info)},
+            **{name: info[name] for name in (_RENDERED if whole else info)},
         },
         "events": _list_events(engine, before, info),
         "info": info,
@@ -297,10 +298,6 @@ def _get_info(engine: BatchEngine) -> dict[str, Any]:
     """Return the info of lane 0 as dicts show it."""
     game = engine.game
     return {name: game.shown(name, column[0].tolist()) for name, column in engine.info.items()}
-
-
-def _list_rendered(info: Mapping[str, Any]) -> Sequence[str]:
-    return _RENDERED if all(name in info for name in _RENDERED) else tuple(info)
 
 
 def _get_own(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -12,36 +11,10 @@ from fastenv import BatchEngine
 from training.evaluation import tables
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import ALIKE, IN_TURN, MATCHES, Judging
-from training.evaluation.results import Estimates, Results, add_costs
+from training.evaluation.results import Estimates, EvaluationReport, Results, add_costs
 from training.logs.run_data import describe_opponents
 from training.players.player import Cost
 from training.run.names import AGENT
-
-
-@dataclass(frozen=True)
-class EvaluationReport:
-    """The results of evaluations.
-
-    Parameters
-    ----------
-    record : dict
-        As JSON values: of each evaluation by its name or, where players meet, of all in
-        ``matches``.
-    rows : list of dict, optional
-        Lines of ``episodes.jsonl``.
-    played : Results, optional
-        Those of the first evaluation; of a run's agent with its actions.
-    env_options : mapping
-        Options of the environment of the first evaluation.
-    costs : dict of str to Cost
-        What the decisions of each player cost, in all evaluations.
-    """
-
-    record: dict[str, Any]
-    rows: list[dict[str, Any]] | None = None
-    played: Results | None = None
-    env_options: Mapping[str, Any] = field(default_factory=dict)
-    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 def report(
@@ -75,7 +48,9 @@ def report(
         played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
         costs += played.costs.items()
         drawn = each.estimate(played)
-        compared_with = baseline or _find_baseline(judging, played)
+        met = played.players
+        scripted = (name for name in judging.scripted() if name in met)
+        compared_with = baseline or next(scripted, met[0])
         policies[each.name] = _record_policies(judging, each, played, drawn, compared_with)
         where = title if kept is None else f"{title}, from the {each.name}"
         if judging.meets:
@@ -121,7 +96,7 @@ def report_deals(
     evaluations : sequence of Evaluation
         Against each opponent set, with as many games; none where other parts alone are asked for.
     about : mapping
-        What the record says of the agent; see :class:`training.evaluation.judging.JudgingRules`.
+        What the record says of the agent; see :class:`training.evaluation.judging.Judging`.
     """
     if not evaluations:
         return EvaluationReport({})
@@ -183,12 +158,6 @@ def _record_matches(
         "results": results,
         "policies": policies,
     }
-
-
-def _find_baseline(judging: Judging, played: Results) -> str:
-    """Find the player that others are compared with: the first scripted one, or the first."""
-    players = played.players
-    return next((name for name in judging.scripted() if name in players), players[0])
 
 
 def _print(

@@ -208,17 +208,14 @@ class Results:
         cells = [(player, name) for player in self.players for name in names]
         return Estimates(self, cells, cluster, resamples, seed)
 
-    def mean(self, column: str, *, cluster: str = CLUSTER, resamples: int = RESAMPLES) -> Interval:
+    def mean(self, column: str) -> Interval:
         """Estimate the mean of a column over all rows, with its 95 % interval over clusters."""
         alone = replace(self, columns={**self.columns, "player": np.full(len(self), "")})
-        return alone.estimate([column], cluster=cluster, resamples=resamples).means[""][column]
+        return alone.estimate([column]).means[""][column]
 
-    def difference(
-        self, a: str, b: str, column: str, *, pair: str = CLUSTER, resamples: int = RESAMPLES
-    ) -> Interval:
+    def difference(self, a: str, b: str, column: str) -> Interval:
         """Estimate the mean of player ``a`` less that of ``b``, paired by what they both played."""
-        drawn = self.estimate([column], cluster=pair, resamples=resamples)
-        return drawn.difference(a, b, column)
+        return self.estimate([column]).difference(a, b, column)
 
     def summary(self) -> dict[str, Any]:
         """Return counts and means over the rows, as JSON values."""
@@ -363,6 +360,32 @@ def _sum_clusters(
         for values in (own[name], counted)
     )
     return above, below
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """The results of evaluations.
+
+    Parameters
+    ----------
+    record : dict
+        As JSON values: of each evaluation by its name or, where players meet, of all in
+        ``matches``.
+    rows : list of dict, optional
+        Lines of ``episodes.jsonl``.
+    played : Results, optional
+        Those of the first evaluation; of a run's agent with its actions.
+    env_options : mapping
+        Options of the environment of the first evaluation.
+    costs : dict of str to Cost
+        What the decisions of each player cost, in all evaluations.
+    """
+
+    record: dict[str, Any]
+    rows: list[dict[str, Any]] | None = None
+    played: Results | None = None
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 # -- recording -------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from rich.console import Console
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
-from training.evaluation.report import EvaluationReport, report, report_deals
-from training.evaluation.results import Results
+from training.evaluation.report import report, report_deals
+from training.evaluation.results import EvaluationReport, Results
 from training.players.trained import Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
@@ -104,22 +104,19 @@ def evaluate_trained(
         Options of the command that no config has, such as ``only``.
     """
     judging = get_judging(trained.config.env)
-    if judging.refuse is not None:
-        judging.refuse(trained, options, asked)
+    judging.refuse(trained, options, asked)
     players = judging.players_of(trained, options, EVALUATE)
     planned = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
     plan = [each.by(players) for each in planned]
-    if judging.describe is not None:
+    if judging.on_deals:
         about = judging.describe(trained, options)
         evaluated = report_deals(judging, console, title, plan, about)
     else:
         evaluated = report(judging, console, title, plan)
         assert evaluated.played is not None
         evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
-    if judging.further is not None:
-        more = judging.further(console, trained, options, evaluated, asked)
-        evaluated = replace(evaluated, record={**evaluated.record, **more})
-    return evaluated
+    more = judging.play_further(console, trained, options, evaluated, asked)
+    return replace(evaluated, record={**evaluated.record, **more})
 
 
 def play_for_comparison(

@@ -62,11 +62,11 @@ def play_bots(
         If the game has no such episodes, or an option is impossible.
     """
     judging = get_judging(env)
-    if judging.plan is not None:
+    if judging.on_deals:
         raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
     seeds = plan_seeds(asked.get("seed", judging.first_seed), asked.get("episodes", 100))
     usual = Evaluation(
-        *(EPISODES, env, judging.starts_of(None, asked)[EPISODES]),
+        *(EPISODES, env, judging.starts(None, asked)[EPISODES]),
         seeds=seeds,
         max_steps=asked.get("max_steps", MAX_STEPS),
         decides=judging.decides,
@@ -149,10 +149,10 @@ def compare_agents(
         If one is no trained agent.
     """
     config, judging = run.config, get_judging(run.config.env)
-    episodic = judging.plan is None
-    require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
+    allowed = f"left out: {config.env} has no episodes for one"
+    require(not judging.on_deals, "--against", list(others), allowed)
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
-    plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
+    plan = replace(plan, options={**config.env_options, **judging.starts(None, asked)[EPISODES]})
     engine = make_engine(plan.env, 1, plan.options)
     named = [(run.name, load_policy(run.path)), *((name, load_who(name, root)) for name in others)]
     players: dict[str, MakePlayer] = {}

@@ -205,15 +205,17 @@ def fit_to_time(trainings: Sequence[Training], seconds: float, root: Path) -> li
     for each in trainings:
         if each.variant not in lengths:
             speed = _measure_speed(each, root)
-            lengths[each.variant] = count_decisions(each.config, speed, seconds)
+            rollout = each.config.rollout  # whole ones, of one at least
+            lengths[each.variant] = rollout * max(1, round(speed * seconds / rollout))
             words = f"{each.variant}: {speed:,.0f} decisions a second of a core"
             print(f"{words}, {lengths[each.variant]:,} in {seconds:g} s", file=sys.stderr)
-    return [_set_length(each, lengths[each.variant]) for each in trainings]
-
-
-def count_decisions(config: RunConfig, speed: float, seconds: float) -> int:
-    """Count the decisions of the whole iterations nearest to a time, of one at least."""
-    return config.rollout * max(1, round(speed * seconds / config.rollout))
+    fitted = []
+    for each in trainings:
+        steps = lengths[each.variant]
+        command = f"{each.command} --total-steps={steps}"
+        config = each.config.replace(total_steps=steps)
+        fitted.append(replace(each, config=config, command=command))
+    return fitted
 
 
 def _measure_speed(training: Training, root: Path) -> float:
@@ -224,9 +226,3 @@ def _measure_speed(training: Training, root: Path) -> float:
     )
     run, *_ = train_or_resume(root, config)
     return statistics.median(record["sps_cpu"] for record in read_lines(run.metrics))
-
-
-def _set_length(training: Training, steps: int) -> Training:
-    """Copy a training with another length."""
-    config = training.config.replace(total_steps=steps)
-    return replace(training, config=config, command=f"{training.command} --total-steps={steps}")

@@ -26,11 +26,9 @@ from training.evaluation.command import (
 from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import parse_seeds, train_or_resume
-from training.run import config_files, files, machine
+from training.run import config_files, files, layers, machine
 from training.run.config import RunConfig
 from training.run.folder import BusyError
-from training.run.layers import merge_layers
-from training.run.layers import parser as train_parser
 from training.run.names import AGENT
 from training.run.options import canonical_json, check_value, require
 from training.run.removed import drop_from_section, drop_removed
@@ -129,7 +127,7 @@ def config_of(
     options = [*args.set, *(f"{name}={value}" for name, value in params.items())]
     flags = train_flags(args, args.config, options)
     flags += [f"--name={args.name}-{number}-{seed}", f"--seed={seed}"]
-    return merge_layers(train_parser().parse_args(flags), {}, say)
+    return layers.config_of(flags, say)
 
 
 def check_space(

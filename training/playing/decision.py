@@ -71,22 +71,3 @@ def weigh(
     if value is not None:
         decision.value = float(value(engine, lanes)[0])
     return decision
-
-
-def decide(
-    player: Player,
-    engine: Any,
-    lane: int = 0,
-    *,
-    weighs: bool = True,
-    value: LaneValue | None = None,
-) -> Decision:
-    """Let a player decide in a lane, and note why.
-
-    Unless it ``weighs``, probabilities and value are left out: they take more passes through a
-    network.
-    """
-    decision = weigh(player, engine, lane, value) if weighs else Decision(lane)
-    decision.action = int(player.act(engine, np.array([lane]))[0])
-    decision.thought = get_thought(player, lane)
-    return decision

@@ -60,10 +60,6 @@ class Table:
 
     # -- seats -----------------------------------------------------------------------------------
 
-    def actor(self, lane: int = 0) -> int:
-        """Return the seat whose decision is due in a lane."""
-        return int(self.engine.get_actors([lane])[0]) if self.meets else 0
-
     def actors(self) -> np.ndarray:
         """Return the seat whose decision is due in each lane, int (n,)."""
         lanes = self.engine.num_envs
@@ -74,6 +70,13 @@ class Table:
         """Return the seat whose view is shown: who decides, or a person who plays against him."""
         persons = self.persons
         return actor if not persons or actor in persons else persons[0]
+
+    def draw(self, row: np.void, mode: str) -> Any:
+        """Draw a row as a person who meets others sees it, or all of it where nobody does."""
+        game = self.engine.game
+        if self.meets and self.persons:
+            return game.render_seat(row, self.persons[0], mode)
+        return game.render(row, mode)
 
     # -- players ---------------------------------------------------------------------------------
 
@@ -87,22 +90,18 @@ class Table:
             if player is not None:
                 player.begin(self.engine, lanes, None if seeds is None else seeds[seat] + lanes)
 
-    def go(
-        self, rows: np.ndarray, then: Iterable[np.ndarray] = (), *, trusted: bool = True
-    ) -> None:
-        """Go to rows in all lanes, and on from there by actions; players forget what was.
+    def go(self, rows: np.ndarray, *, trusted: bool = True) -> None:
+        """Go to rows in all lanes; players forget what was.
 
         Rows that are not ``trusted`` to be this engine's own are checked.
         """
         self.engine.set_states(rows, trusted=trusted)
-        for actions in then:
-            self.engine.step_many(actions, autoreset=False)
         self.begin()
 
     # -- what all may hear -----------------------------------------------------------------------
 
-    def is_pending(self, before: np.void, after: np.void) -> bool:
-        """Tell whether nothing has come of a decision yet, since others decide at the same time."""
+    def is_pending(self, before: Any, after: Any) -> bool:
+        """Tell by rows whether nothing has come of a decision yet: others decide with it."""
         return self.meets and after.tobytes() == before.tobytes()
 
     def describe_decisions(
@@ -115,6 +114,15 @@ class Table:
             own = names.index(self.names[seat])
             lines += describe_decision(self.engine, before, action, after, names, seat=own)
         return lines
+
+    def reward(self, before: np.void, decisions: Decisions, after: np.void) -> float:
+        """Compute what decisions have brought: to a person who plays, or to who decided last."""
+        if not self.meets:
+            return float(self.engine.reward[0])
+        seat = self.persons[0] if self.persons else decisions[-1][0]
+        rows = np.array([before, after], before.dtype)
+        were, are = self.engine.game.outcomes(rows)[:, seat]
+        return float(are - were)
 
     def rank(self, row: np.void) -> list[tuple[str, float]]:
         """List who has how many points in a row, the best first."""

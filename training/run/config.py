@@ -81,8 +81,6 @@ class RunConfig(Options):
         Its iterations all do the same, so that their time can be told from that of a few.
     ITERATION : str
         What an iteration is called in sentences.
-    LEARNS_BY : str
-        The section with its hyper-parameters.
     """
 
     ONLY: ClassVar[tuple[Only, ...]] = ()
@@ -92,7 +90,6 @@ class RunConfig(Options):
     AVERAGES: ClassVar[bool] = False
     EQUAL_ITERATIONS: ClassVar[bool] = False
     ITERATION: ClassVar[str] = "rollout"
-    LEARNS_BY: ClassVar[str] = "ppo"
 
     env: Text = option(
         lambda: DEFAULT_ENVS["train"], "environment id, with or without the namespace"

@@ -13,10 +13,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import psutil
 
@@ -129,8 +129,8 @@ def temporary_folder(root: Path) -> Iterator[Path]:
     root.mkdir(parents=True, exist_ok=True)
     for left in root.glob(".tmp-????????"):
         _remove_abandoned(left)
-    folder, file = _make_locked(root)
-    with file:
+    with ExitStack() as held:
+        folder = _make_locked(root, held)
         try:
             yield folder
         finally:
@@ -140,39 +140,28 @@ def temporary_folder(root: Path) -> Iterator[Path]:
 _LOCK = ".lock"
 
 
-def _make_locked(root: Path) -> tuple[Path, IO[bytes]]:
-    """Make a new folder, and a locked file in it."""
+def _make_locked(root: Path, held: ExitStack) -> Path:
+    """Make a new folder, and hold a lock in it where files can be locked."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=".tmp-", dir=root))
-        with suppress(FileNotFoundError):  # others may take it for one that was abandoned
-            file = (folder / _LOCK).open("xb")
-            if _lock(file) is not False and folder.exists():
-                return folder, file
-            file.close()
-
-
-def _lock(file: IO[bytes]) -> bool | None:
-    """Lock a file; return whether it was free, None where files cannot be locked."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
+        try:
+            held.enter_context(hold(folder / _LOCK))
+        except (FileNotFoundError, BlockingIOError):  # others took it for one that was abandoned
+            continue
+        except OSError:
+            return folder
+        if folder.exists():
+            return folder
 
 
 def _remove_abandoned(folder: Path) -> None:
     """Remove a temporary folder unless a process holds its lock; no folder of another kind."""
     with suppress(OSError):
-        try:
-            file = (folder / _LOCK).open("rb")
-        except FileNotFoundError:
+        if not (folder / _LOCK).exists():
             folder.rmdir()  # if it is empty: a process was killed before it could lock it
             return
-        with file:
-            if _lock(file):
-                shutil.rmtree(folder, ignore_errors=True)
+        with hold(folder / _LOCK):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def put_in_place(whole: Path, path: Path) -> bool:

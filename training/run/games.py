@@ -293,12 +293,12 @@ def register(env: str, game: GameTraining) -> None:
         Its id, with or without the namespace.
     game : GameTraining
     """
-    registry.GAMES.register(_shorten_id(env), game)
+    registry.GAMES[_shorten_id(env)] = game
 
 
 def unregister(env: str) -> None:
     """Remove the record of an environment."""
-    registry.GAMES.unregister(_shorten_id(env))
+    registry.GAMES.pop(_shorten_id(env), None)
 
 
 def _shorten_id(env: str) -> str:

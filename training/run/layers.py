@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -54,15 +54,6 @@ DESCRIPTION = (
 )
 
 
-def _check_preset(name: str) -> str:
-    """Check the name of a preset; only this imports the games, so the help need not."""
-    presets = read_presets()
-    if name not in presets:
-        names = ", ".join(map(repr, presets))
-        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
-    return name
-
-
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
     usual = DEFAULT_ENVS["train"]
@@ -71,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/howto/training.md lists them"
-    parse.add_argument("--preset", type=_check_preset, metavar="NAME", help=about)
+    parse.add_argument("--preset", metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, which is a folder under --runs")
     parse.add_argument("--total-steps", metavar="N", help="decisions to train for, as 2e6 or 2M")
     parse.add_argument("--num-envs", metavar="N", help="number of parallel environments (lanes)")
@@ -101,6 +92,14 @@ def parser() -> argparse.ArgumentParser:
     about = "print the JSON schema of the options and exit"
     parse.add_argument("--print-schema", action="store_true", help=about)
     return parse
+
+
+def config_of(flags: Sequence[str], say: Say | None = None) -> RunConfig:
+    """Make the options of a new run from the flags of ``training train``.
+
+    See :func:`merge_layers`.
+    """
+    return merge_layers(parser().parse_args(flags), {}, say)
 
 
 def merge_layers(
@@ -142,7 +141,7 @@ def merge_layers(
     config = RunConfig.from_mapping(options)
     shorter = _merge_all({}, merge(from_file, slower), args)
     shorter = _without_other_trainers(shorter, shorter.get("trainer"))  # flags among them
-    less = fit_minibatch(shorter, flags, _ignore)
+    less = fit_minibatch(shorter, flags, lambda _line: None)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
 
@@ -153,10 +152,6 @@ def _without_other_trainers(values: dict[str, Any], trainer: Any) -> dict[str, A
         return values
     known = {*trainers.get_options(trainer).model_fields, *_BACKEND, "without_core"}
     return {name: value for name, value in values.items() if name in known}
-
-
-def _ignore(_line: str) -> None:
-    pass
 
 
 def _merge_all(

@@ -7,7 +7,7 @@ starts later for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -19,42 +19,12 @@ def load_object(where: str) -> Any:
     return getattr(imported, name) if name else imported
 
 
-class Registry:
-    """Objects by name, each imported when it is asked for."""
-
-    def __init__(self) -> None:
-        self._objects: dict[str, Any] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, in the order in which they were registered."""
-        return iter(self._objects)
-
-    def __contains__(self, name: str) -> bool:
-        """Tell whether a name is registered."""
-        return name in self._objects
-
-    def register(self, name: str, what: Any) -> None:
-        """Register an object under a name, in place of what was there.
-
-        Parameters
-        ----------
-        name : str
-        what : object
-            A text says where it is, as :func:`load_object` takes it.
-        """
-        self._objects[name] = what
-
-    def update(self, objects: Mapping[str, Any]) -> None:
-        """Register objects by name; see :meth:`register`."""
-        self._objects.update(objects)
-
-    def unregister(self, name: str) -> None:
-        """Forget a name, if it is registered."""
-        self._objects.pop(name, None)
+class Registry(dict[str, Any]):
+    """Objects by name; a text says where one is, as :func:`load_object` takes it."""
 
     def load(self, name: str) -> Any:
         """Load the object that is registered under a name; KeyError if there is none."""
-        what = self._objects[name]
+        what = self[name]
         return load_object(what) if isinstance(what, str) else what
 
 

@@ -58,14 +58,14 @@ def register(trainer: str, options: Any, module: Any) -> None:
     module : module or str
         A :class:`TrainerModule`, or its name.
     """
-    OPTIONS.register(trainer, options)
-    TRAINERS.register(trainer, module)
+    OPTIONS[trainer] = options
+    TRAINERS[trainer] = module
 
 
 def unregister(trainer: str) -> None:
     """Remove a trainer."""
-    OPTIONS.unregister(trainer)
-    TRAINERS.unregister(trainer)
+    OPTIONS.pop(trainer, None)
+    TRAINERS.pop(trainer, None)
 
 
 def get_options(trainer: str) -> Any:

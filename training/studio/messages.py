@@ -24,7 +24,6 @@ from training.run.options import check_plain
 
 MAX_BYTES = 1 << 20  # of a message from a client
 MAX_LANES = 256
-MAX_DECISIONS = 250_000  # of a session
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, lt=2**40)]

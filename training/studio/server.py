@@ -67,13 +67,16 @@ class Studio:
     ----------
     places : Places
     port : int
-    token : str, optional
-        What a client must know; default a random one.
+
+    Attributes
+    ----------
+    token : str
+        What a client must know.
     """
 
-    def __init__(self, places: Places, port: int, token: str | None = None) -> None:
+    def __init__(self, places: Places, port: int) -> None:
         self.places, self.port = places, port
-        self.token = secrets.token_urlsafe(24) if token is None else token
+        self.token = secrets.token_urlsafe(24)
         self.sessions = 0
         self._films: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
 

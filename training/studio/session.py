@@ -14,27 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.logs import film as writer
+from training.playing.session import Session as Game
 from training.playing.table import Table
 from training.run import files
 from training.run.options import require
-from training.studio import forms, kept, messages, prove, tiles
+from training.studio import forms, kept, messages, prove, tiles, timeline
 from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
-from training.studio.show import Shown, is_secret
+from training.studio.show import Shown
 from training.studio.table import make_table, seat_again
 from training.studio.thought import Thinker, find_adviser
-from training.studio.timeline import Timeline
 
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
 TIMELINE_S = 0.5  # between messages about it while it runs
 _PREPARED: set[str] = set()  # environments of which a game was made
 LATE_S = 0.1  # frames that a game is behind are left out
 MAX_PICTURES = 600  # of a film
+MAX_LINES = 300  # of what was said on the way to a moment
 
 
 class Session:
@@ -58,9 +58,7 @@ class Session:
         film: Callable[[bytes, str], str],
     ) -> None:
         self._places, self._outbox, self._link, self._film = places, outbox, link, film
-        self._table: Table | None = None
-        self._timeline: Timeline | None = None
-        self._pending: list[tuple[int, int]] = []  # decided, but nothing has come of it
+        self._game: Game | None = None
         self._running, self._speed, self._due = False, 4.0, 0.0
         self._timeline_sent = 0.0
         self._held: list[str] = []
@@ -107,7 +105,7 @@ class Session:
         while self._running:
             if not self._advance():
                 break
-            if frame is not None and self._pending:
+            if frame is not None and self._game is not None and self._game.has_pending:
                 continue  # all decide in the same frame
             if self._speed or frame is not None or time.monotonic() > now + AT_ONCE_S:
                 break
@@ -117,14 +115,14 @@ class Session:
             self._tell_timeline(now)
 
     def _tell_timeline(self, now: float) -> None:
-        if self._timeline is not None:
+        if self._game is not None and self._tiles is None:
             self._timeline_sent = now
-            self._outbox.put(self._timeline.message())
+            self._outbox.put(timeline.describe(self._game.history))
 
     def _tell_log(self) -> None:
         """Send the lines of the log up to the moment that is shown."""
-        if self._timeline is not None:
-            self._outbox.put({"kind": "log", "lines": self._timeline.lines()})
+        if self._game is not None and self._tiles is None:
+            self._outbox.put({"kind": "log", "lines": self._game.history.lines(MAX_LINES)})
 
     def _frame_time(self) -> float | None:
         """Return the seconds of a frame where a game does not wait for a person; else None."""
@@ -133,39 +131,37 @@ class Session:
 
     def _advance(self) -> bool:
         """Let the player whose turn it is decide; return False where a person has yet to."""
-        table, shown, _ = self._require_single()
-        if table.engine.ended[0]:
+        game, shown = self._require_single()
+        if game.over:
             self._running = False
             return False
-        seat = table.actor()
-        player = table.players[seat]
-        if player is None:
+        if game.waits:
             action = shown.held_action(self._held, self._tapped)
             self._tapped.clear()
             if action is None:
                 self._running = False
                 return False
-        else:
-            real_time = shown.frame_time is not None
-            action = self._thinker.decide(table, player, real_time=real_time)
-        self._decide(seat, action)
+            self._decide(action)
+            return True
+        # In real time probabilities of a network would cost a second pass a frame.
+        game.weighs = self._thinker.on and shown.frame_time is None
+        self._thinker.hear(game)
+        self._decide(None)
         return True
 
-    def _decide(self, seat: int, action: int) -> None:
-        """Take a decision, and keep the row behind it."""
-        table, shown, timeline = self._require_single()
-        engine, before = table.engine, shown.row
-        engine.step_many([action], autoreset=False)
-        after = engine.get_states([0])
-        self._pending.append((seat, action))
-        if table.is_pending(before, after[0]):
+    def _decide(self, action: int | None) -> None:
+        """Take a decision, a person's or with None that of the player whose turn it is."""
+        game, shown = self._require_single()
+        before, game.says = game.moment, shown.frame_time is None
+        if action is None:
+            game.step()
+        else:
+            game.decide(action)
+        if game.moment is before:  # others decide at the same time
             shown.forget_steering()
             return
-        decisions = tuple(self._pending)
-        self._pending.clear()
-        shown.hear(before, decisions, after[0])
-        timeline.add(after, decisions, shown.reward, shown.mark, shown.lines)
-        if engine.ended[0]:
+        shown.hear()
+        if game.over:
             self._running = False
 
     # -- messages --------------------------------------------------------------------------------
@@ -202,9 +198,7 @@ class Session:
         table.begin()
         self._adopt(table, seed)
         # Others go on until a person must decide; who watches begins by a button.
-        self._running = (
-            lanes == 1 and bool(table.persons) and not self._require_single()[1].is_persons_turn
-        )
+        self._running = lanes == 1 and bool(table.persons) and not self._require_single()[0].waits
         self._due = time.monotonic()
 
     def _on_open(self, message: messages.Open) -> None:
@@ -220,18 +214,13 @@ class Session:
 
     def _adopt(self, table: Table, seed: int | None) -> None:
         """Take a table as the game of this session."""
-        if self._table is None or self._table.env != table.env:
+        if self._game is None or self._game.table.env != table.env:
             self._thinker.choose(self._thinker.on, None, self._thinker.opened)
-        self._table, self._prover = table, None
-        self._pending.clear()
+        alone = table.engine.num_envs == 1
+        self._game, self._prover = Game(table, branches=alone), None
         self._held.clear()
-        lanes = table.engine.num_envs
-        self._tiles = tiles.Tiles(table) if lanes > 1 else None
-        row = table.engine.get_states([0])
-        self._shown = Shown(table, row[0])
-        self._timeline = None
-        if lanes == 1:
-            self._timeline = Timeline(self._copy_engine(table), row)
+        self._tiles = None if alone else tiles.Tiles(self._game)
+        self._shown = Shown(self._game)
         self._let_think(table)
         self._running, self._due = False, time.monotonic()
         self._tell_table(table, self._shown, seed)
@@ -254,44 +243,35 @@ class Session:
         self._adviser = find_adviser(table, shown, self._places)
         self._outbox.put(shown.table_message(seed, self._adviser))
 
-    @staticmethod
-    def _copy_engine(table: Table) -> Any:
-        """Return another engine of the same game, of one lane."""
-        twin = BatchEngine(table.engine.game, 1, opponent=table.engine.opponent)
-        twin.reset_many(seeds=0)
-        return twin
-
     def _on_act(self, message: messages.Act) -> None:
-        table, shown, _ = self._require_single()
-        if table.engine.ended[0]:
+        game, shown = self._require_single()
+        if game.over:
             raise Refusal("the game is over: go back, or begin another one.")
-        seat = table.actor()
-        if table.players[seat] is not None:
-            raise Refusal(f"it is the turn of {table.names[seat]}.")
+        if not game.waits:
+            raise Refusal(f"it is the turn of {game.table.names[int(game.seats[0])]}.")
         if not shown.is_legal(message.action):
             raise Refusal(shown.why_illegal(message.action))
         try:
-            self._decide(seat, message.action)
+            self._decide(message.action)
         except InvalidActionError:
             raise Refusal(shown.why_illegal(message.action)) from None
         self._follow()
 
     def _follow(self) -> None:
         """Show the view behind a person's decision, and let the others go on."""
-        table, _, _ = self._require_single()
+        game, _ = self._require_single()
         self._show()
         self._tell_timeline(time.monotonic())
-        others = not table.engine.ended[0] and table.players[table.actor()] is not None
-        if others:
+        if not game.over and not game.waits:
             self._running, self._due = True, time.monotonic()
 
-    def _require_single(self) -> tuple[Table, Shown, Timeline]:
-        if self._table is None or self._shown is None or self._timeline is None:
+    def _require_single(self) -> tuple[Game, Shown]:
+        if self._game is None or self._shown is None or self._tiles is not None:
             raise Refusal("begin a game first, of one lane.")
-        return self._table, self._shown, self._timeline
+        return self._game, self._shown
 
     def _on_key(self, message: messages.Key) -> None:
-        table, shown, _ = self._require_single()
+        game, shown = self._require_single()
         key = "\x7f" if message.key == "backspace" else message.key
         shown.serial = max(shown.serial, message.serial)
         if key in self._held:
@@ -299,10 +279,10 @@ class Session:
         if message.down:
             self._held.append(key)
             self._tapped.append(key)
-        if not shown.is_persons_turn:
+        if not game.waits:
             return
         if shown.frame_time is not None:
-            if message.down and not self._running and not table.engine.ended[0]:
+            if message.down and not self._running:
                 self._running, self._due = True, time.monotonic()
             return
         if message.down:
@@ -310,11 +290,11 @@ class Session:
             if action is None:
                 self._show()
             else:
-                self._decide(table.actor(), action)
+                self._decide(action)
                 self._follow()
 
     def _on_run(self, message: messages.Run) -> None:
-        if self._table is None:
+        if self._game is None:
             raise Refusal("begin a game first.")
         self._running, self._speed, self._due = message.on, message.speed, time.monotonic()
         if not message.on:
@@ -323,24 +303,23 @@ class Session:
             self._tell_timeline(self._due)
 
     def _on_go(self, message: messages.Go) -> None:
-        table, shown, timeline = self._require_single()
+        game, shown = self._require_single()
         self._running = False
-        timeline.go(message.branch, message.index)
-        row = timeline.row()
-        self._pending.clear()
-        table.go(row)
-        shown.go(row[0], timeline.last_reward())
+        game.go(message.branch, message.index)
+        game.resume()
+        shown.go()
         self._tell_log()
         self._show()
         self._tell_timeline(time.monotonic())
 
     def _on_take(self, message: messages.Take) -> None:
-        table, shown, _ = self._require_single()
+        game, shown = self._require_single()
         self._running = False
-        seat_again(table, message.players, self._places, secrets.randbelow(2**31))
-        self._let_think(table)
-        shown.go(table.engine.get_states([0])[0], 0.0)
-        self._tell_table(table, shown, None)
+        seat_again(game.table, message.players, self._places, secrets.randbelow(2**31))
+        game.moment.forget()
+        self._let_think(game.table)
+        shown.go()
+        self._tell_table(game.table, shown, None)
         self._tell_log()
         self._show()
 
@@ -349,52 +328,50 @@ class Session:
         self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
 
     def _make_moment(self) -> kept.Moment:
-        table, _, _ = self._require_single()
+        table = self._require_single()[0].table
         row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
         return kept.Moment(table.env, dict(table.options), table.asked, row)
 
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)
-        if self._table is not None:
-            self._let_think(self._table)
+        if self._game is not None:
+            self._let_think(self._game.table)
             self._show()
 
     def _on_film(self, message: messages.Film) -> None:
-        table, _, timeline = self._require_single()
-        data = make_film(table, timeline, message, self._places)
+        data = make_film(self._require_single()[0], message, self._places)
         url = self._film(data, message.format)
         self._outbox.put({"kind": "film", "url": url, "bytes": len(data)})
 
     def _on_prove(self, message: messages.Prove) -> None:
-        table, shown, _ = self._require_single()
-        require(not table.engine.ended[0], "prove", "here", "where the game is not over")
-        self._prover = prove.Prover(table.engine, shown.row, message.steps)
+        game, shown = self._require_single()
+        require(not game.over, "prove", "here", "where the game is not over")
+        self._prover = prove.Prover(game.engine, shown.row, message.steps)
 
     # -- showing ---------------------------------------------------------------------------------
 
     def _show(self) -> None:
         """Send how the game stands."""
-        if self._table is None:
+        if self._game is None:
             return
         if self._tiles is not None:
             self._outbox.put(*self._tiles.view(self._running))
             return
-        table, shown, timeline = self._require_single()
+        game, shown = self._require_single()
         where: dict[str, Any] = {
-            "branch": timeline.branch,
-            "index": timeline.index,
+            "branch": game.history.branch,
+            "index": game.history.index,
             "running": self._running,
         }
         if shown.frame_time is None:
-            where["marked"] = timeline.last_marked()
+            where["marked"] = timeline.find_last_marked(game.history)
         view, pixels = shown.view(where, opened=self._thinker.opened)
         self._outbox.put({"kind": VIEW, **view}, pixels)
         if self._thinker.on and (shown.frame_time is None or not self._running):
-            secret = is_secret(table)
-            self._outbox.put(self._thinker.message(table, shown, secret=secret))
+            self._outbox.put(self._thinker.message(game, shown))
 
 
-def make_film(table: Table, timeline: Timeline, message: messages.Film, places: Places) -> bytes:
+def make_film(game: Game, message: messages.Film, places: Places) -> bytes:
     """Make the film of moments of the branch that is shown.
 
     Raises
@@ -402,7 +379,7 @@ def make_film(table: Table, timeline: Timeline, message: messages.Film, places: 
     Refusal, FilmError
         If it cannot be made.
     """
-    newest = timeline.branches[timeline.branch].last
+    newest, rows = game.history.last, game.history.rows
     last = newest if message.last is None else min(message.last, newest)
     count = last - message.first + 1
     if count < 1:
@@ -412,16 +389,6 @@ def make_film(table: Table, timeline: Timeline, message: messages.Film, places: 
         path = folder / f"film.{message.format}"
         writer.check(path)
         moments = range(message.first, last + 1, step)
-        writer.write(path, (_draw(table, timeline.row(k)) for k in moments), message.fps)
+        pictures = (np.asarray(game.table.draw(rows(k)[0], "rgb_array")) for k in moments)
+        writer.write(path, pictures, message.fps)
         return path.read_bytes()
-
-
-def _draw(table: Table, row: np.ndarray) -> np.ndarray:
-    """Draw a moment as a person at the table sees it, or all of it where no person plays."""
-    game = table.engine.game
-    pixels: np.ndarray
-    if table.persons and table.meets:
-        pixels = game.render_seat(row[0], table.persons[0], "rgb_array")
-    else:
-        pixels = game.render(row[0], "rgb_array")
-    return np.asarray(pixels)

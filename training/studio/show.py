@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from training.playing.table import Decisions, Table
+from training.playing.session import Session
+from training.playing.table import Table
 from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog
@@ -22,66 +23,47 @@ def is_secret(table: Table) -> bool:
 
 
 class Shown:
-    """The view of a table of one lane.
+    """The view of a session of one lane.
 
     Parameters
     ----------
-    table : Table
-    row : record
-        Where it stands.
+    game : Session
 
     Attributes
     ----------
-    row : record
     serial : int
         The client's number of the last key that was heard of.
-    reward : float
-        What the last decision has brought: to a person who plays, or to who has taken it.
-    mark : str
-        What is worth coming back to in it.
-    lines : list of str
-        What is said of it.
     """
 
-    def __init__(self, table: Table, row: np.void) -> None:
-        self._table, self._view = table, table.view
-        self.serial, self.reward, self.mark = 0, 0.0, ""
-        self.lines: list[str] = []
+    def __init__(self, game: Session) -> None:
+        self._game, self._table, self._view = game, game.table, game.table.view
+        self.serial = 0
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
         self._visits: dict[tuple[int, int, int], int] = {}
-        self.row = row
 
     # -- where it stands -------------------------------------------------------------------------
 
-    def go(self, row: np.void, reward: float) -> None:
-        """Stand somewhere else."""
-        self.row, self.reward, self.mark = row, reward, ""
+    @property
+    def row(self) -> np.void:
+        """The row where it stands."""
+        row: np.void = self._game.rows[0]
+        return row
+
+    def go(self) -> None:
+        """Forget what was said: the session stands somewhere else."""
         self._news.clear()
-        self.lines = []
         self._steering, self._steers = None, False
 
-    def hear(self, before: np.void, decisions: Decisions, after: np.void) -> None:
-        """Take in decisions and the row behind them."""
-        table, engine = self._table, self._table.engine
-        waits = self.frame_time is None
-        self.lines = table.describe_decisions(before, decisions, after) if waits else []
-        self._news += self.lines
+    def hear(self) -> None:
+        """Take in what has come of decisions."""
+        moment, engine = self._game.moment, self._table.engine
+        self._news += moment.lines
         del self._news[:-MAX_NEWS]
-        if table.meets:
-            seat = table.persons[0] if table.persons else decisions[-1][0]
-            were, are = engine.game.outcomes(np.array([before, after], before.dtype))[:, seat]
-            self.reward = float(are - were)
-        else:
-            self.reward = float(engine.reward[0])
-        self.mark = self._view.mark(engine, before, after)
         place = self._view.place(engine, 0)
         if place is not None:
             self._visits[place] = self._visits.get(place, 0) + 1
-        if engine.ended[0] and not self.mark:
-            self.mark = "the end"
-        self.row = after
         self.forget_steering()
 
     def forget_steering(self) -> None:
@@ -97,18 +79,12 @@ class Shown:
     # -- a person --------------------------------------------------------------------------------
 
     @property
-    def is_persons_turn(self) -> bool:
-        """Whether a person must decide."""
-        table = self._table
-        return not table.engine.ended[0] and table.players[table.actor()] is None
-
-    @property
     def steering(self) -> Any:
         """The steering by which a person chooses an action with keys; None without one."""
-        if not self._steers and self.is_persons_turn:
+        if not self._steers and self._game.waits:
             steering = self._table.engine.game.steering(self.row)
             # One that waits shows what the first player may choose.
-            own = not self._table.meets or self._table.actor() == 0
+            own = not self._table.meets or int(self._game.seats[0]) == 0
             waits = steering is not None and steering.idle is None
             self._steering = steering if own or not waits else None
             self._steers = True
@@ -196,7 +172,7 @@ class Shown:
     @property
     def seat(self) -> int:
         """The seat from which it is shown."""
-        return self._table.find_looking_seat(self._table.actor())
+        return self._table.find_looking_seat(int(self._game.seats[0]))
 
     def view(self, where: dict[str, Any], *, opened: bool) -> tuple[dict[str, Any], bytes]:
         """Make the view of the game as it stands, and its picture.
@@ -209,13 +185,13 @@ class Shown:
             Whether hidden things are shown too.
         """
         table, engine, row = self._table, self._table.engine, self.row
-        yours, over = self.is_persons_turn, bool(engine.ended[0])
+        yours, over = self._game.waits, bool(engine.ended[0])
         message: dict[str, Any] = {
             **where,
-            "actor": table.actor() if not over else -1,
+            "actor": int(self._game.seats[0]) if not over else -1,
             "yours": yours,
             "over": over,
-            "reward": round(self.reward, 6),
+            "reward": round(self._game.moment.reward, 6),
             "key": self.serial,
         }
         choice = None

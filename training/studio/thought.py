@@ -16,7 +16,8 @@ from training.players.names import Who, make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import decide, let_explain
+from training.playing.decision import get_thought, let_explain, weigh
+from training.playing.session import Session
 from training.playing.table import Table
 from training.run import games
 from training.run.names import SEARCH, is_search, short_name
@@ -88,7 +89,6 @@ class Thinker:
         """
         self._last, self._adviser, self._value, self._note = None, None, None, ""
         self.note = ""
-        let_explain(table.players)
         if self.on and self.who is not None:
             who = load(self.who, self._places, table.engine.game.bot_names)
             if who is not None:
@@ -110,32 +110,29 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def decide(self, table: Table, player: Player, *, real_time: bool = False) -> int:
-        """Let a player decide; return its action, and remember why.
+    def hear(self, game: Session) -> None:
+        """Remember why the player whose turn it is decides as it does.
 
-        What is known of a decision stays until more is known of another: bots give no reasons. In
-        real time networks give none either: their probabilities cost a second pass a frame.
+        What is known of a decision stays until more is known of another: bots give no reasons.
         """
-        engine, seat = table.engine, table.names[table.actor()]
-        decision = decide(player, engine, weighs=self.on and not real_time)
-        assert decision.action is not None
-        if decision.thought is None and decision.probabilities is None:
-            return decision.action
-        name = _namer(engine, engine.get_states([0])[0])
+        decision, table = game.consider(), game.table
+        if decision is None or (decision.thought is None and decision.probabilities is None):
+            return
+        name = _namer(table.engine, game.rows[0])
         reason = decision.explain(name)
+        seat = table.names[int(game.seats[0])]
         if decision.thought is not None:
             searched = _describe_thought(decision.thought, name)
             self._last = {"seat": seat, "reason": reason, **searched}
         elif reason:
             self._last = {"seat": seat, "reason": reason}
-        return decision.action
 
-    def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
-        """Make the message of thoughts about the moment of a table."""
-        engine, over = table.engine, bool(table.engine.ended[0])
+    def message(self, game: Session, shown: Shown) -> dict[str, Any]:
+        """Make the message of thoughts about the moment of a session."""
+        table, engine, over = game.table, game.engine, game.over
         engine.refresh()
-        open_to_all = self.opened or not secret
-        mine = not over and (open_to_all or shown.is_persons_turn)
+        open_to_all = self.opened or not is_secret(table)
+        mine = not over and (open_to_all or game.waits)
         message: dict[str, Any] = {
             "kind": "thought",
             "who": self.who,
@@ -163,10 +160,11 @@ class Thinker:
         if adviser is None:
             return None
         name = _namer(engine, shown.row)
-        decision = decide(adviser, engine, value=self._value)
-        assert decision.action is not None
+        decision = weigh(adviser, engine, value=self._value)
+        decision.action = action = int(adviser.act(engine, np.zeros(1, np.int64))[0])
+        decision.thought = get_thought(adviser)
         advice: dict[str, Any] = {
-            "action": [decision.action, name(decision.action)],
+            "action": [action, name(action)],
             "value": None if decision.value is None else _to_number(decision.value),
             "note": self._note,
             "reason": decision.explain(name),

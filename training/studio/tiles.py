@@ -5,10 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
-
-from training.evaluation.loop import ask
-from training.players.player import every_lane
+from training.playing.session import Session
 from training.playing.table import Table
 from training.studio.places import Places
 from training.studio.table import make_table
@@ -17,17 +14,19 @@ MAX_VISITS = 20_000  # places that are counted
 
 
 class Tiles:
-    """The lanes of a table.
+    """The lanes of a session.
 
     Parameters
     ----------
-    table : Table
+    game : Session
+        Which is endless from now on.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table, self._view = table, table.view
+    def __init__(self, game: Session) -> None:
+        self._game, self._table, self._view = game, game.table, game.table.view
         self._decisions = self._episodes = 0
         self._visits: dict[tuple[int, int, int], int] = {}
+        game.endless = True
 
     def advance(self, until: float | None) -> None:
         """Take a decision in every lane, or as many as there is time for.
@@ -38,18 +37,16 @@ class Tiles:
             By ``time.monotonic``; None takes one.
         """
         while True:
-            self._step()
+            running = ~self._game.moment.ended
+            self._game.step()
+            self._decisions += int(running.sum())
+            self._episodes += int(self._game.moment.ended.sum())
+            self._count_visits()
             if until is None or time.monotonic() > until:
                 return
 
-    def _step(self) -> None:
-        table, engine = self._table, self._table.engine
-        engine.step_many(ask(engine, table.players, every_lane(engine), table.actors()))
-        over = np.flatnonzero(engine.terminated | engine.truncated)
-        if over.size:
-            self._episodes += over.size
-            table.begin(over)
-        self._decisions += engine.num_envs
+    def _count_visits(self) -> None:
+        engine = self._table.engine
         for lane in range(engine.num_envs):
             place = self._view.place(engine, lane)
             if place is None:
@@ -63,13 +60,13 @@ class Tiles:
         lane = min(lane, table.engine.num_envs - 1)
         picked = make_table(table.env, table.options, table.asked, lane, places)
         picked.engine.reset_many(seeds=[lane])
-        picked.go(table.engine.get_states([lane]))
+        picked.go(self._game.rows[[lane]])
         return picked
 
     def view(self, running: bool) -> tuple[dict[str, Any], bytes]:
         """Return a view of all lanes, and their pictures one behind the other."""
-        table, engine = self._table, self._table.engine
-        rows = engine.get_states()
+        game, table, engine = self._game, self._table, self._table.engine
+        rows = game.rows
         pictures = [self._view.picture(engine, row) for row in rows]
         message: dict[str, Any] = {
             "kind": "view",
@@ -86,7 +83,7 @@ class Tiles:
         draw = self._view.scene
         scenes = [
             draw(engine, row, int(seat), table.names)
-            for row, seat in zip(rows, table.actors(), strict=True)
+            for row, seat in zip(rows, game.seats, strict=True)
         ]
         message["scenes"] = scenes
         if scenes[0] is None:

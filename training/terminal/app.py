@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import textual.app
@@ -145,7 +145,7 @@ class App(textual.app.App[None]):
         self._timer: Timer | None = None
         self._columns = 1  # of the moves
         self._wide = 0  # the widest board so far: panels beside it stay where they are
-        self._drawn: Any = None  # what of the session is on the screen
+        self._drawn: tuple[int, bool, int, bool] | None = None  # what is on the screen
         self._look(0 if session.num_envs > 1 else 1)
 
     # -- what is there ---------------------------------------------------------------------------
@@ -193,8 +193,13 @@ class App(textual.app.App[None]):
         """Play what is due, and draw what has changed."""
         session = self.session
         session.advance(SHARE / self.refresh_rate)
-        if self._drawn != (id(session.moment), id(session.rates), session.paused):
+        if self._drawn != self._sum_up():
             self.show()
+
+    def _sum_up(self) -> tuple[int, bool, int, bool]:
+        """Return what decides whether the screen has to be drawn anew."""
+        session = self.session
+        return id(session.moment), session.waits, id(session.rates), session.paused
 
     # -- drawing ---------------------------------------------------------------------------------
 
@@ -203,12 +208,11 @@ class App(textual.app.App[None]):
         session, screen, every = self.session, self.screen_stack[0], self.shown == 0
         lane = max(0, self.shown - 1)
         legal = session.legal() if session.waits else {}
-        new, last = id(session.moment), self._drawn
-        if legal and (last is None or last[0] != new):
+        last, self._drawn = self._drawn, self._sum_up()
+        if legal and (last is None or last[:2] != self._drawn[:2]):
             advice = session.decision.action if session.decision is not None else None
             self.chosen = [*legal].index(advice) if advice in legal else 0
             self.call_after_refresh(self._scroll_to_hand)
-        self._drawn = new, id(session.rates), session.paused
         choice = [*legal][self.chosen] if legal else None
         board = Text.from_ansi("" if every else session.draw(lane, choice=choice), no_wrap=True)
         self._wide = wide = max([self._wide, *(line.cell_len for line in board.split())])
@@ -251,9 +255,9 @@ class App(textual.app.App[None]):
         speed = "maximum speed" if session.maximum else f"{session.speed:.3g}x"
         state = "over" if session.over else "paused" if session.paused else "playing"
         if session.is_played and not session.over:
-            deciding = int(session.moment.seats[0])
+            deciding = int(session.seats[0])
             state = "your move" if session.waits else f"{session.source.names[deciding]} decides"
-        behind = len(session.moments) - 1 - session.at
+        behind = session.history.last - session.history.index
         back = f", {behind} back" if behind else ""
         seeds = ", random seeds" if session.random_seeds else ""
         keys = "arrows, Enter or a number   b back" if session.waits else "space pause   n, b step"

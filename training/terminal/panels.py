@@ -65,13 +65,13 @@ class GamePanels:
 
     def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
         """Draw a lane among many: a line about it, and its board."""
-        now = session.moment.episode[lane]
+        now = session.episode(lane)
         about = f"{lane + 1}  decision {now['decisions']}, return {now['return']:.6g}"
         return about, Text.from_ansi(session.draw(lane))
 
     def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:
         """List what is known of the state of a lane, by the title of the panel."""
-        game, info = session.engine.game, session.moment.info
+        game, info = session.engine.game, session.moment.info or {}
         columns = {name: info[name][lane] for name in info if name not in session.tally.terms}
         values = {name: _format_value(game.shown(name, x)) for name, x in columns.items()}
         return {"info": [(name.replace("_", " "), value) for name, value in values.items()]}
@@ -103,7 +103,7 @@ def list_panels(
 
 def list_episode(session: Session, lane: int) -> Rows:
     """List the course of the episodes of a lane."""
-    tally, now = session.tally, session.moment.episode[lane]
+    tally, now = session.tally, session.episode(lane)
     past, last = list(tally.past[lane]), tally.last[lane]
     names = ("decisions", "frames") if session.engine.spec.has_tau else ("decisions",)
     lengths = [
@@ -124,7 +124,7 @@ def list_episode(session: Session, lane: int) -> Rows:
 
 def list_rewards(session: Session, lane: int) -> Rows:
     """List count and sum of every term of the episode, or of the last if one just began."""
-    now, last = session.moment.episode[lane], session.tally.last[lane]
+    now, last = session.episode(lane), session.tally.last[lane]
     fresh = now["decisions"] == 0 and last is not None and session.is_newest
     if fresh and last:
         now = last[0]
@@ -158,7 +158,7 @@ def list_performance(session: Session, lane: int) -> Rows:
         parts = {"us a frame": rates.at, "  env": rates.env, "  inference": rates.inference}
         for name, seconds in {**parts, "  rest": rest}.items():
             rows.append((name, format_number(max(seconds, 0.0) * 1e6 / rates.frames, 0)))
-    mask = session.moment.mask[lane]
+    mask = np.asarray(session.moment.mask)[lane]
     legal = int(mask.reshape(-1, mask.shape[-1])[0].sum())
     kind = "record" if engine.obs_dtype.names else str(engine.obs_dtype)
     shape = " x ".join(map(str, engine.obs_shape))

@@ -6,10 +6,11 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -17,10 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fastenv.env import check_render_mode
+from training.logs import film as films
 from training.playing.table import YOU
 from training.terminal import thinking
 from training.terminal.session import Session
 
+MOST_NEWS = 1000  # lines between two decisions of a person
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
@@ -64,21 +67,21 @@ def describe_choice(session: Session, lane: int = 0) -> str:
     action = session.action(lane)
     if action is None:
         return ""
-    who = session.source.names[int(session.moment.seats[lane])]
+    who = session.source.names[int(session.seats[lane])]
     return f"{who} chooses {session.name_action(action, lane)}"
 
 
 def describe_result(session: Session, lane: int = 0) -> str:
     """Describe how the episode of a lane ended at the moment that is shown."""
-    moment = session.moment
-    return session.table.describe_result(moment.rows[lane], float(moment.episode["return"][lane]))
+    total = float(session.episode(lane)["return"])
+    return session.table.describe_result(session.rows[lane], total)
 
 
 def print_thought(
     console: Console, session: Session, shown: bool, name_of: Callable[[int], str] | None = None
 ) -> None:
     """Print the thought of the decision that comes next; how far it came if it was cut."""
-    decision = session.moment.decision
+    decision = session.consider()
     if decision is None or decision.thought is None:
         return
     thought = decision.thought
@@ -108,16 +111,18 @@ def film(session: Session, path: Path, fps: float) -> int:
     FilmError, ConfigError
         If that is not possible here, or the game draws no pictures.
     """
-    from training.logs import film as films
-
     films.check(path)
     check_render_mode(session.engine.game, "rgb_array")
-    pictures = [session.draw(mode="rgb_array")]
+    films.write(path, _draw_all(session), fps)
+    return session.history.last
+
+
+def _draw_all(session: Session) -> Iterator[np.ndarray]:
+    """Draw all moments of an episode while it is played, the last one twice."""
     while not session.over:
+        yield session.draw(mode="rgb_array")
         session.step()
-        pictures.append(session.draw(mode="rgb_array"))
-    films.write(path, [*pictures, pictures[-1]], fps)
-    return len(pictures) - 1
+    yield from [session.draw(mode="rgb_array")] * 2
 
 
 # -- playing ---------------------------------------------------------------------------------------
@@ -132,18 +137,17 @@ def play(console: Console, session: Session) -> None:
         If the person leaves.
     """
     seats = ", ".join(f"{k} {name}" for k, name in enumerate(session.source.names))
-    news = [f"Seats: {seats}."] if session.table.meets else []
+    news, told = [f"Seats: {seats}."] if session.table.meets else [], 0
     while True:
         while not session.over and not session.waits:
             print_thought(console, session, False)
             session.step()
-            news += session.moment.news
-        _print_news(console, news)
+        _print_news(console, [*news, *session.history.lines(MOST_NEWS, told)])
         console.print(Text.from_ansi(session.draw()))
         if session.over:
             break
+        news, told = [], session.history.index
         session.decide(_ask(console, session))
-        news = list(session.moment.news)
     print_result(console, session)
 
 
@@ -165,7 +169,7 @@ def style_news(line: str) -> Text:
 def _ask(console: Console, session: Session) -> int:
     """Return the legal action that the person chooses."""
     legal = session.legal()
-    decision = session.moment.decision
+    decision = session.consider()
     if decision is not None and decision.action is not None:
         print_thought(console, session, True, lambda a: legal.get(a, str(a)))
         console.print(f"  advice: {legal[decision.action]}", style="cyan", markup=False)
@@ -196,7 +200,7 @@ def print_result(console: Console, session: Session) -> None:
     table = Table(title="The game is over", title_justify="left")
     table.add_column("player")
     table.add_column("points", justify="right")
-    for name, total in session.table.rank(session.moment.rows[0]):
+    for name, total in session.table.rank(session.rows[0]):
         table.add_row(escape(name), f"{total:.6g}", style="bold" if name == YOU else None)
     console.print(table)
 

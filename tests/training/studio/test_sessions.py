@@ -223,10 +223,11 @@ def test_large_rows_are_stepped_to_again(asked):
     asked.go_on(lambda said: said["kind"] == "view" and said["index"] > 70)
     asked.ask("run", on=False)
     asked.listen()
-    timeline = asked.session._timeline
-    newest = timeline.index
-    assert sum(row is not None for row in timeline.branches[0].rows) == 1 + newest // 64
-    assert np.array_equal(timeline.row(newest), asked.session._table.engine.get_states([0]))
+    history = asked.session._game.history
+    newest = history.index
+    kept = [moment.rows is not None for moment in history.branches[0].moments]
+    assert sum(kept) == 1 + newest // 64
+    assert np.array_equal(history.rows(newest), asked.session._game.engine.get_states([0]))
     assert asked.ask("go", branch=0, index=33)["view"]["pixels"] == 160 * 144 // 4
 
 
@@ -246,7 +247,7 @@ def test_the_value_of_an_agent_is_shown_or_why_there_is_none(asked, finished):
     begin(asked, env, ["person"], options)
     advice = asked.ask("think", on=True, who="mine")["thought"]["advice"]
     assert advice["note"] == ""
-    policy, engine = load_policy(finished), asked.session._table.engine
+    policy, engine = load_policy(finished), asked.session._game.engine
     expected = find_value(policy, "mine")[0](engine.obs)[0]
     assert advice["value"] == pytest.approx(expected, abs=1e-6)
     begin(asked, players=["person", "heuristic"])
@@ -279,7 +280,7 @@ def test_what_is_hidden_is_shown_behind_a_switch(asked):
 def test_fields_of_an_observation_stand_where_their_bytes_are(asked):
     begin(asked, "DrMarioPlacement-v0", ["person"], {"level": 0})
     parts = asked.ask("think", on=True)["thought"]["observation"]
-    fields = asked.session._table.engine.obs_dtype.fields
+    fields = asked.session._game.engine.obs_dtype.fields
     assert [part["offset"] for part in parts] == [fields[part["name"]][1] for part in parts]
     assert parts[1]["offset"] > 0
 
@@ -400,7 +401,7 @@ def test_a_person_plays_frames_against_who_chooses_placements(asked):
 
 
 def test_a_timeline_that_is_full_ends_the_run_in_a_sentence(asked, monkeypatch):
-    monkeypatch.setattr("training.studio.timeline.MAX_DECISIONS", 3)
+    monkeypatch.setattr("training.playing.history.MAX_DECISIONS", 3)
     begin(asked, players=["heuristic"])
     assert asked.last("refused")["text"].startswith("this session has 3 decisions")
     assert asked.session.due() is None

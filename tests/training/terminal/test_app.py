@@ -132,7 +132,7 @@ def test_any_game_is_stepped_back_and_forth(game, size):
 
 def test_a_step_back_is_shown_to_its_end():
     walk(
-        lambda app: ("back" in text_of(app, "status"), app.session.at),
+        lambda app: ("back" in text_of(app, "status"), app.session.history.index),
         *(("n n", (False, 2)), ("b", (True, 1)), ("b b b", (True, 0)), ("space", (True, 0))),
         *(("n", (True, 1)), ("n", (False, 2)), ("n", (False, 3))),
         n=1,
@@ -279,14 +279,14 @@ def test_moves_are_chosen_by_number_name_and_arrows():
                 ("right enter", None),
             ):
                 wanted = [*app.session.legal()][1] if action is None else action
-                before = len(app.session.moments)
+                before = app.session.history.last
                 await pilot.press(*keys.split())
-                assert len(app.session.moments) == before + 1
-                assert int(app.session.moments[-2].actions[0]) == wanted
+                assert app.session.history.last == before + 1
+                assert app.session.moment.decisions == ((0, wanted),)
             await pilot.press("9", "9", "enter")  # no such move
-            assert len(app.session.moments) == before + 1
+            assert app.session.history.last == before + 1
             await pilot.press("b")
-            assert app.session.at == before - 1
+            assert app.session.history.index == before
             await pilot.press("n")
             await pilot.press("7", "escape", "down", "up")
             assert app.chosen == 0
@@ -332,7 +332,7 @@ def test_nothing_that_others_hold_or_choose_is_shown():
         seen = 0
         while session.engine.get_states()["round_idx"][0] < 3 and not session.over:
             app.show()
-            row = session.moment.rows[0]
+            row = session.rows[0]
             board = text_of(app, "board").partition("Your hand")[2]
             own = session.engine.game.render_seat(row, 0, "ansi").partition("Your hand")[2]
             names = [line.split("]")[-1].strip() for line in board.splitlines() if "]" in line]
@@ -690,7 +690,7 @@ def test_a_recorded_game_is_played_to_its_end_and_back(tmp_path):
     assert app.session.num_envs == 1
     app = App(Session(source, clock=Clock()), auto=False)
     press(app, "f", *"bbbbbb", then=lambda app: None)
-    assert app.session.at == 0
+    assert app.session.history.index == 0
     assert [app.session.action(), app.session.step() and app.session.action()] == actions[:2]
 
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL
 from training.apps.drmario.best_times import BestTimes, list_clears, prepare
-from training.evaluation.judging import JudgingRules
-from training.evaluation.report import EvaluationReport
+from training.evaluation.judging import Judging
+from training.evaluation.results import EvaluationReport
 from training.players.trained import Trained
 from training.run.envs import with_defaults
 from training.run.folder import name_of_agent
@@ -19,64 +19,61 @@ from training.run.options import require
 from training.run.sections import EvaluationConfig
 
 
-def refuse(trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
-    """Refuse a store of best times that cannot take these clears, before minutes of play.
+class DrMarioJudging(Judging):
+    """How agents of Dr. Mario are judged: a return would mix how often they clear and how fast."""
 
-    Raises
-    ------
-    ConfigError
-    """
-    path = asked.get("best_times")
-    if path is None:
-        return
-    level = trained.config.env_options.get("level", DrMarioConfig.level)
-    fits = not FEWEST_VIRUSES_LEVEL <= level < 0
-    require(fits, "level", level, "another than -3 to -1 with --best-times")
-    prepare(path, trained.config.env_options)
+    shown = ("clear", "frames_to_clear", "timeout")
+    caption = "Frames to clear are those of cleared episodes."
+    options = ("best_times",)
 
+    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+        """Refuse a store of best times that cannot take these clears, before minutes of play.
 
-def keep_clears(
-    console: Console,
-    trained: Trained,
-    options: EvaluationConfig,
-    evaluated: EvaluationReport,
-    asked: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Add the cleared episodes of an agent to the store of best times that was asked for.
+        Raises
+        ------
+        ConfigError
+        """
+        path = asked.get("best_times")
+        if path is None:
+            return
+        level = trained.config.env_options.get("level", DrMarioConfig.level)
+        fits = not FEWEST_VIRUSES_LEVEL <= level < 0
+        require(fits, "level", level, "another than -3 to -1 with --best-times")
+        prepare(path, trained.config.env_options)
 
-    Parameters
-    ----------
-    console : rich.console.Console
-    trained : Trained
-    options : EvaluationConfig
-        Nothing of it is used.
-    evaluated : EvaluationReport
-        Of its episodes, with their actions and the options of their environment.
-    asked : mapping
-        Options of the command.
+    def play_further(
+        self,
+        console: Console,
+        trained: Trained,
+        options: EvaluationConfig,
+        evaluated: EvaluationReport,
+        asked: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Add the cleared episodes of an agent to the store of best times that was asked for.
 
-    Returns
-    -------
-    dict
-        Empty: the record has no more.
-    """
-    path, played = asked.get("best_times"), evaluated.played
-    if path is None or played is None:
+        Parameters
+        ----------
+        console : rich.console.Console
+        trained : Trained
+        options : EvaluationConfig
+            Nothing of it is used.
+        evaluated : EvaluationReport
+            Of its episodes, with their actions and the options of their environment.
+        asked : mapping
+            Options of the command.
+
+        Returns
+        -------
+        dict
+            Empty: the record has no more.
+        """
+        path, played = asked.get("best_times"), evaluated.played
+        if path is None or played is None:
+            return {}
+        with BestTimes(path) as store:
+            rules = with_defaults(trained.config.env, evaluated.env_options)
+            speed = rules.get("speed", DrMarioConfig.speed)
+            clears = list_clears(played.with_column("speed", speed))
+            count = store.add(clears, name_of_agent(trained.path))
+        console.print(f"{path}: {count} new of {len(clears)} clears")
         return {}
-    with BestTimes(path) as store:
-        rules = with_defaults(trained.config.env, evaluated.env_options)
-        speed = rules.get("speed", DrMarioConfig.speed)
-        clears = list_clears(played.with_column("speed", speed))
-        count = store.add(clears, name_of_agent(trained.path))
-    console.print(f"{path}: {count} new of {len(clears)} clears")
-    return {}
-
-
-# By clears: a return mixes how often and how fast.
-JUDGING = JudgingRules(
-    shown=("clear", "frames_to_clear", "timeout"),
-    caption="Frames to clear are those of cleared episodes.",
-    options=("best_times",),
-    refuse=refuse,
-    further=keep_clears,
-)

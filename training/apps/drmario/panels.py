@@ -30,15 +30,15 @@ class DrMarioPanels(GamePanels):
 
     def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
         """Draw the bottles alone, and where the next pill will lie."""
-        row, action = session.moment.rows[lane], session.action(lane)
+        row, action = session.rows[lane], session.action(lane)
         ghosts = {}
         if session.engine.game.config.placement and action is not None:
-            ghosts[int(session.moment.seats[lane])] = action
+            ghosts[int(session.seats[lane])] = action
         return describe_lane(lane, row), Text.from_ansi(render_bottles(row, ghosts=ghosts))
 
     def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:
         """List the level, its budget, and the best times beside it."""
-        row, config = session.moment.rows[lane], session.engine.game.config
+        row, config = session.rows[lane], session.engine.game.config
         player, last = row["players"][0], session.tally.last[lane]
         pills = ("color_first", "color_second"), ("preview_first", "preview_second")
         shown = [" ".join(t.Color(player[name]).name.lower() for name in pair) for pair in pills]
@@ -94,7 +94,7 @@ def time_planner(session: Session) -> float | None:
         return None
     if not config.placement:
         return None
-    rows = session.moment.rows[:SAMPLE]
+    rows = session.rows[:SAMPLE]
     players = rows["players"][:, 0]
     gravities = [t.gravity(int(p["speed_setting"]), int(p["speed_ups"])) for p in players]
     arguments = players["board"], rows["frame"] & 1, gravities, config.extended_inputs

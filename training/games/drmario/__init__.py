@@ -25,7 +25,7 @@ _SHOWN = {
 }
 _ALONE = {
     **_SHOWN,
-    "judging": "training.apps.drmario.evaluation:JUDGING",
+    "judging": "training.apps.drmario.evaluation:DrMarioJudging",
     "seeds": "training.games.drmario.goals:seeds_for",
 }
 _SEARCHED = {"search": "training.games.drmario.search:SEARCH"}

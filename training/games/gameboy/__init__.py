@@ -28,7 +28,7 @@ PIXELS = GameTraining(
         **_VIEW,
         **_PLAYER,
         **_MAP,
-        "judging": "training.games.gameboy.evaluation:JUDGING",
+        "judging": "training.games.gameboy.evaluation:GoalJudging",
         "observation": "training.games.gameboy.observation:parts_of_frames",
     },
 )
@@ -57,7 +57,7 @@ OVERWORLD = replace(
         **_VIEW,
         **_PLAYER,
         **_MAP,
-        "judging": "training.games.gameboy.evaluation:JUDGING_QUESTS",
+        "judging": "training.games.gameboy.evaluation:QuestJudging",
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },
 )

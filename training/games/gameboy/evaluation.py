@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
-from training.evaluation.judging import EPISODES, JudgingRules
+from training.evaluation.judging import EPISODES, Judging
 from training.games.gameboy.players import SOLVER
 from training.players.names import RANDOM_LEGAL
 from training.run import games
@@ -21,35 +20,36 @@ LENGTH = {"max_steps": 512}
 BEGINNING = {"states": "lantern_walk", "start_state": 0}
 
 
-def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the start states of the evaluation of a run; a bank that was trained on is exchanged.
-
-    Parameters
-    ----------
-    config : RunConfig or None
-        None of episodes that are no run's: they begin as the environment does.
-    asked : mapping
-        Nothing of it is used.
-    """
-    states = {} if config is None else held_out(config)
-    if config is None or not states:
-        return {EPISODES: {}}
-    played = {EPISODES: {**states, **LENGTH}}
-    if "items" in games.get_game(config.env).columns:
-        played["beginning"] = {**BEGINNING, **LENGTH}
-    return played
-
-
 def held_out(config: RunConfig) -> dict[str, Any]:
     """Return the option that names the start states of an evaluation, if it differs."""
     states = with_defaults(config.env, config.env_options).get("states")
     return {"states": HELD_OUT[states]} if states in HELD_OUT else {}
 
 
-JUDGING = JudgingRules(
-    shown=("reached",),
-    caption="Reached: the share of episodes that ended at the goal, or with the quest finished.",
-    starts=starts,
-    bots=(SOLVER, RANDOM_LEGAL),
-)
-JUDGING_QUESTS = replace(JUDGING, shown=("reached", "four_items", "first_event"))
+class GoalJudging(Judging):
+    """How agents that reach goals are judged, or that finish quests."""
+
+    shown: ClassVar[tuple[str, ...]] = ("reached",)
+    caption = "Reached: the share of episodes that ended at the goal, or with the quest finished."
+    bots = (SOLVER, RANDOM_LEGAL)
+
+    def starts(
+        self, config: RunConfig | None, asked: Mapping[str, Any]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the start states of a run's episodes; a bank that was trained on is exchanged.
+
+        Episodes that are no run's begin as the environment does. See :class:`Judging`.
+        """
+        states = {} if config is None else held_out(config)
+        if config is None or not states:
+            return {EPISODES: {}}
+        played = {EPISODES: {**states, **LENGTH}}
+        if "items" in games.get_game(config.env).columns:
+            played["beginning"] = {**BEGINNING, **LENGTH}
+        return played
+
+
+class QuestJudging(GoalJudging):
+    """The same of overworlds, with the parts of the quest."""
+
+    shown = ("reached", "four_items", "first_event")

@@ -56,7 +56,7 @@ PROSPECTOR = GameTraining(
     capabilities={
         "elapsed": "training.games.prospector:elapsed",
         "fixed_actions": "training.games.prospector:FIXED_ACTIONS",
-        "judging": "training.games.prospector.evaluation:JUDGING",
+        "judging": "training.games.prospector.evaluation:ProspectorJudging",
         "search": "training.games.prospector.search:SEARCH",
         "view": "training.games.prospector.scene:ProspectorView",
         "window_metrics": "fastenv.prospector.layout:METRICS",

@@ -9,18 +9,17 @@ them is the honest one: it says how much another training could differ.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.evaluation.intervals import Interval, over_seeds
 from training.evaluation.results import Results, join
 from training.run import files, games, machine
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.names import PLAIN, is_plain
 from training.run.options import require
 
@@ -95,15 +94,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return 0 if the report passes, else 2."""
     args = parser().parse_args(argv)
-    try:
-        passed = run(args)
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: the runs so far are kept", file=sys.stderr)
-        return 130
-    return 0 if passed else 2
+    return exit_status(lambda: 0 if run(args) else 2, "interrupted: the runs so far are kept")
 
 
 def run(args: argparse.Namespace) -> bool:
@@ -137,13 +128,12 @@ def run(args: argparse.Namespace) -> bool:
 
 def config_of(args: argparse.Namespace) -> RunConfig:
     """Make the options of the trainings, without their seeds."""
-    from training.run.layers import merge_layers
-    from training.run.layers import parser as train_parser
+    from training.run import layers
 
     usual = f"training/configs/{games.get_game(ENV).files['native']}"
     flags = ["--config", args.config or usual, *(f"--set={text}" for text in args.set)]
     flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
-    return merge_layers(train_parser().parse_args(flags), {})
+    return layers.config_of(flags)
 
 
 def _measure(
@@ -158,7 +148,7 @@ def _measure(
 
     judging = get_judging(config.env)
     first = judging.first_seed if args.base_seed is None else args.base_seed
-    starts = judging.starts_of(None, {"time_max": args.time_max})[EPISODES]
+    starts = judging.starts(None, {"time_max": args.time_max})[EPISODES]
     plan = Evaluation(
         *(EPISODES, config.env, {**config.env_options, **starts}),
         seeds=plan_seeds(first, args.episodes_per_seed),

@@ -1,0 +1,125 @@
+"""A session, as the terminal and the studio have it: who is asked, and what can be gone back to."""
+
+import numpy as np
+import pytest
+
+import fastenv
+from tests.training.playing.test_table import make_table
+from training.players.names import make_player
+from training.playing.session import Session
+from training.playing.table import Table
+
+VERSUS = "DrMarioVersusFrame-v0"
+
+
+def make_match(who):
+    """Make a session of two who decide at the same time; None is a person."""
+    engine = fastenv.make_engine(VERSUS, 1, seats="all", level=1)
+    engine.reset_many(seeds=3)
+    players = [None if each is None else make_player(each, engine) for each in who]
+    table = Table(VERSUS, {}, engine, players, ["a", "b"])
+    table.begin(seeds=[0, 0])
+    return Session(table, branches=False)
+
+
+def play(session, decisions):
+    """Play on, the person by its first legal action."""
+    for _ in range(decisions):
+        if session.waits:
+            session.decide(int(np.flatnonzero(session.engine.mask[0])[0]))
+        else:
+            session.step()
+
+
+@pytest.mark.parametrize("who", [("random", None), (None, "random")])
+def test_those_who_decide_together_make_one_moment(who):
+    session = make_match(who)
+    person = who.index(None)
+    play(session, 2)
+    assert session.history.index == 1
+    assert [seat for seat, _ in session.moment.decisions] == [0, 1]
+    play(session, 4)
+    assert session.history.index == 3
+    for index in (2, 1, 0):
+        session.back()
+        assert session.history.index == index
+        assert session.waits
+        assert int(session.seats[0]) == person
+    legal = np.flatnonzero(session.moment.mask[0])
+    session.decide(int(legal[-1]))
+    play(session, 1 - person)  # who decides behind the person
+    assert session.history.index == session.history.last == 1
+    assert dict(session.moment.decisions)[person] == legal[-1]
+
+
+def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
+    class Counted:
+        asked = 0
+
+        def begin(self, engine, lanes, seeds=None):
+            pass
+
+        def act(self, engine, lanes):
+            self.asked += len(lanes)
+            return engine.mask[lanes].argmax(1).astype(np.int32)
+
+    table = make_table()
+    table.players[:] = [Counted() for _ in range(4)]
+    session = Session(table, branches=False)
+    assert [player.asked for player in table.players] == [0] * 4
+    action = session.action()
+    assert session.action() == action
+    session.step()
+    assert session.moment.decisions == ((0, action),)
+    assert [player.asked for player in table.players] == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize("branches", [False, True])
+def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
+    session = Session(make_table(["heuristic", None, "random", "random"]), branches=branches)
+    play(session, 8)
+    rows, lines = session.rows.copy(), session.history.lines(99)
+    session.go(0, 1)
+    assert session.waits
+    assert not session.is_newest
+    session.resume()
+    assert session.is_newest
+    session.decide(2)
+    assert session.history.index == 2
+    assert len(session.history.branches) == (2 if branches else 1)
+    play(session, 6)
+    assert "You 2" in session.history.lines(99)[0]
+    if branches:
+        session.go(0, 8)
+        assert session.rows.tobytes() == rows.tobytes()
+        assert session.history.lines(99) == lines
+    else:
+        assert session.history.last == 8
+
+
+def test_known_moments_are_walked_through_and_nobody_is_asked_again():
+    session = Session(make_table(["random"] * 4), branches=False)
+    play(session, 6)
+    newest = session.rows.tobytes()
+    while session.history.index:
+        session.back()
+    assert session.decision is session.moment.decision
+    for _ in range(6):
+        session.step()
+    assert session.is_newest
+    assert session.rows.tobytes() == newest
+
+
+def test_lanes_begin_anew_where_there_is_no_end():
+    engine = fastenv.make_engine("DrMarioPlacement-v0", 3, level=20)
+    engine.reset_many(seeds=5)
+    table = Table("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
+    session = Session(table, branches=False)
+    session.endless = True
+    while not session.moment.ended.any():
+        session.step()
+    ended = session.moment.ended
+    session.step()
+    assert not session.moment.ended[ended].any()
+    assert (session.rows["ep_length"][ended] == 0).all()
+    assert (session.rows["ep_length"][~ended] > 1).all()
