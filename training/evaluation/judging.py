@@ -109,8 +109,6 @@ class JudgingRules:
         ``check(config)`` raises ConfigError for a run that could not be evaluated.
     group : callable or None
         ``group(config)`` says which game a run plays; those with equal ones can be compared.
-    milestones : callable or None
-        Returns the module of the game's milestones.
     bots : tuple of str
         Players to compare with, the first one above all; empty for those of the game.
     """
@@ -134,7 +132,6 @@ class JudgingRules:
     further: Callable[..., dict[str, Any]] | None = None
     check: Callable[[RunConfig], None] | None = None
     group: Callable[[RunConfig], str] | None = None
-    milestones: Callable[[], Any] | None = None
     bots: tuple[str, ...] = ()
 
 
@@ -368,16 +365,17 @@ class Judging(JudgingRules):
         return None
 
     def get_milestones(self) -> Any:
-        """Return the module of the milestones of the game.
+        """Return the module of the milestones of the game, its capability ``milestones``.
 
         Raises
         ------
         ConfigError
             If it has none.
         """
-        if self.milestones is None:
+        milestones = games.find(self.game, "milestones")
+        if milestones is None:
             raise ConfigError(f"env={self.env!r}: this game has no milestones.")
-        return self.milestones()
+        return milestones
 
     def check_run(self, config: RunConfig) -> None:
         """Refuse options of a run that it could not be evaluated with.

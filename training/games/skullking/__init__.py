@@ -53,6 +53,7 @@ MANAGER = GameTraining(
         "critic_view": "training.apps.skullking.critic_view:make_critic_view",
         "describe_decision": "training.apps.skullking.scene:describe_decision",
         "judging": "training.apps.skullking.evaluation:JUDGING",
+        "milestones": "training.apps.skullking.milestones",
         "observation": "training.games.skullking.observation:parts_of",
         "render_state": "training.apps.skullking.scene:render_state",
         "search": "training.games.skullking.search:SEARCH",

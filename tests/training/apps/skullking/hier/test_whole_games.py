@@ -5,7 +5,7 @@ import pytest
 
 from fastenv.skullking.tables import Phase
 from tests.tables import walk
-from training.apps.skullking import matches
+from training.apps.skullking.evaluation import match
 from training.apps.skullking.whole_games import BIDS, CARDS, Pair, in_whole_games
 from training.nets.actor_critic import RecurrentLogits
 from training.players.bots import Bot
@@ -25,7 +25,7 @@ def pair(request, hier_config):
 
 
 def test_manager_bids_and_worker_plays(pair):
-    engine = matches.match("rule_medium", 4, 0).make_engine()
+    engine = match("rule_medium", 4, 0).make_engine()
     observers = {
         Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
         Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),
@@ -86,7 +86,7 @@ class Counting(RecurrentLogits):
 )
 def test_memory_begins_where_an_episode_of_the_training_began(env, options, own, forgets):
     """Rounds begin with bids, which are the bot's where the network plays the cards."""
-    network, engine = Counting(), matches.match("rule_hard", 2, 0).make_engine()
+    network, engine = Counting(), match("rule_hard", 2, 0).make_engine()
     player, lanes = in_whole_games(network, env, options, engine), every_lane(engine)
     for seed in (5, 6):
         engine.reset_many(seeds=seed)
