@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from training.apps.skullking.hier.options import GateOptions, GoalShares, HierConfig
+from training.apps.skullking.hier.options import GoalShares, HierConfig, WorkerGate
 from training.callbacks.trackers.archive import ArchiveOptions
 from training.callbacks.trackers.episodes import EpisodeOptions
 from training.callbacks.trackers.growth import GrowthOptions
@@ -54,7 +54,7 @@ MODELS: tuple[tuple[str, type[Options]], ...] = (
     ("ensemble", EnsembleConfig),
     ("hier", HierConfig),
     ("hier.goals", GoalShares),
-    ("hier.gate", GateOptions),
+    ("hier.gate", WorkerGate),
     ("dqn", DQNConfig),
     ("rllib", RLlibConfig),
     ("search, in names such as search:PATH,worlds=64", SearchOptions),

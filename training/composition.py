@@ -140,7 +140,7 @@ FUNCTIONS = {
     "search": "training.search.agent:load",
     "searching": "training.search.agent:searching",
     "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",
-    "benchmark skullking two_tiers": "training.apps.skullking.pair_benchmark:measure_flags",
+    "benchmark skullking two_tiers": "training.apps.skullking.pair_benchmark:measure",
     "benchmark gameboy frames": "training.games.gameboy.frames:frames_of",
     "gpu check": "benchmarks.gpu:run",
 }

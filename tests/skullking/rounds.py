@@ -34,6 +34,7 @@ def play(engine, steps, seed, reset=True):
     draws = np.random.default_rng(seed).random((steps, engine.num_envs))
     n = engine.num_envs
     out = SimpleNamespace(
+        rows=np.empty((steps, n), engine.spec.state_dtype),
         obs=np.empty((steps + 1, n, *engine.obs_shape), np.float32),
         action=np.empty((steps, n), np.int64),
         reward=np.empty((steps, n), np.float32),
@@ -48,6 +49,7 @@ def play(engine, steps, seed, reset=True):
         legal = engine.mask.cumsum(1)
         choice = np.floor(draws[t] * legal[:, -1]) + 1
         actions = (legal >= choice[:, None]).argmax(1).astype(np.int32)
+        out.rows[t] = engine.get_states()
         engine.step_many(actions)
         out.obs[t + 1], out.reward[t] = engine.obs, engine.reward
         out.action[t] = actions

@@ -17,7 +17,7 @@ from tests.tables import walk
 from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
-from training.apps.skullking.matches import play_matches
+from training.apps.skullking.evaluation import play_matches
 from training.apps.skullking.whole_games import DECODED
 from training.callbacks.start import check_config
 from training.compare import main

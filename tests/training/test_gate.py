@@ -276,12 +276,12 @@ def test_undecided_and_given_up_do_not_pass():
 
 
 def test_each_test_has_seeds_and_an_error_of_its_own():
-    gate, engine = Gate(CONFIG), engine_of(8)
+    gate, engine = Gate(CONFIG, every=10), engine_of(8)
     assert gate.due(0)
     first = gate.certify(0, engine, Steps, quick, stage="a", fingerprint=str)
     assert not gate.due(9)
     assert gate.due(10)
-    resumed = Gate(CONFIG)
+    resumed = Gate(CONFIG, every=10)
     resumed.load_state_dict(gate.state_dict())
     second = resumed.certify(10, engine, Steps, quick, stage="a", fingerprint=str)
     assert second.alpha == level(0.05, 2) < first.alpha

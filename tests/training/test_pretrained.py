@@ -9,7 +9,7 @@ import pytest
 from tests.needs import needs_core
 from tests.training.played import play_episodes
 from tools.figures.search import compare_with_alone
-from training.apps.skullking.matches import play_matches
+from training.apps.skullking.evaluation import play_matches
 from training.evaluation.judging import CURVE
 from training.games.gameboy.evaluation import LENGTH, held_out
 from training.players.trained import DRAWN, load

@@ -12,7 +12,7 @@ pytest.importorskip("optuna")
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
-from training.apps.skullking.matches import play_matches
+from training.apps.skullking.evaluation import play_matches
 from training.evaluation import trials
 from training.evaluation.judging import CURVE
 from training.evaluation.trials import space

@@ -79,6 +79,7 @@ class CurriculumConfig(GateConfig):
         ge=1,
         le=MAX_EPISODES,
     )
+    gate_every: Whole = option(10, "updates between two tests at least", ge=1)
     lanes: Whole = option(64, "lanes that the episodes of a test are played on", ge=1)
     max_steps: Whole | None = option(
         None,
@@ -210,7 +211,7 @@ class Curriculum(Callback):
     ) -> None:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
-        self._gate, self._stage, self._announced = Gate(options), 0, False
+        self._gate, self._stage, self._announced = Gate(options, options.gate_every), 0, False
         self._schedule: StageSchedule = MODES[options.mode](
             len(options.stages),
             options.target,

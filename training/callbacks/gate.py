@@ -92,19 +92,18 @@ class GateConfig(Options):
         ge=1,
         le=MAX_EPISODES,
     )
-    gate_every: Whole = option(10, "updates between two tests at least", ge=1)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """Check that the tests can pass."""
-        left = 1.0 - self.target
+        left, section = 1.0 - self.target, self.SECTION
         possible = self.margin is None or self.margin < left
-        require(possible, "gate.margin", self.margin, f"above 0 and below {left:.6g}")
+        require(possible, f"{section}margin", self.margin, f"above 0 and below {left:.6g}")
         needed = self.needed(self.tests)
         if self.n_max < needed:
             raise ConfigError(
-                f"gate.n_max={self.n_max}: test {self.tests} of the run needs {needed} to have a "
-                "fair chance to pass; raise n_max or margin, lower target, or plan fewer tests."
+                f"{section}n_max={self.n_max}: test {self.tests} of the run needs {needed} to have "
+                "a fair chance to pass; raise n_max or margin, lower target, or plan fewer tests."
             )
         return self
 
@@ -305,17 +304,19 @@ class Gate:
     Parameters
     ----------
     config : GateConfig
+    every : int
+        Updates between two tests at least.
     """
 
-    def __init__(self, config: GateConfig) -> None:
-        self.config = config
+    def __init__(self, config: GateConfig, every: int) -> None:
+        self.config, self._every = config, every
         self.tests = 0
         self._last_update: int | None = None
 
     def due(self, update: int) -> bool:
         """Return whether enough updates have passed since the last test."""
         last = self._last_update
-        return last is None or update - last >= self.config.gate_every
+        return last is None or update - last >= self._every
 
     def certify(
         self,

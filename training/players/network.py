@@ -130,11 +130,29 @@ def seat_policy(
     """
     sight = find_sight(policy, engine, beside=beside)
     network = Network(policy.logits, engine, sight, sample=draws(policy, sample))
-    part = games.get_game(policy.env).table.parts.get(short_id(policy.env))
+    return with_bot(network, engine, policy.env, policy.env_spec.options)
+
+
+def with_bot(
+    network: Network, engine: Any, env: str, options: Mapping[str, Any], bot: str = ""
+) -> Player:
+    """Let a bot take the decisions of whole games that a network has not learnt, if there are any.
+
+    Parameters
+    ----------
+    network : Network
+    engine : BatchEngine
+    env : str
+        What it was trained on, with ``options``.
+    options : mapping
+    bot : str
+        Default as the game says (:class:`training.run.games.PartOfGame`).
+    """
+    part = games.get_game(env).table.parts.get(short_id(env))
     if part is None:
         return network
-    own = learnt_part(network, part, policy.env_spec.options)
-    return Parts(part.column, [own], Bot(part.bot, engine))
+    own = learnt_part(network, part, options)
+    return Parts(part.column, [own], Bot(bot or part.bot, engine))
 
 
 def in_own_env(policy: Policy, engine: Any, *, sample: bool | None = None) -> Network:

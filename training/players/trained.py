@@ -238,7 +238,7 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
     trained = load(run, name, member)
     config = trained.config
     if trained.pair is not None:
-        logits, env_spec = trained.pair.whole_games()
+        logits, env_spec = trained.pair.logits, trained.pair.env_spec
     else:
         engine = trained.engine()
         spec, options = engine.spec, scripted_opponents(config.env, config.env_options, engine.game)

@@ -167,18 +167,19 @@ def test_a_suite_that_needs_a_core_is_left_out_unless_asked_for(tmp_path, monkey
     assert "error: backend 'fast' is not available" in capsys.readouterr().err
 
 
-def test_a_run_is_measured_like_a_configuration():
+def test_a_run_is_measured_like_a_configuration(monkeypatch):
     """With the native trainer: what is measured of a run does not depend on who trains."""
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, net_arch=(8,))
     config = NativeRun(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
-    found = pair_benchmark.measure(config, steps=100, games=4)
+    monkeypatch.setattr(pair_benchmark, "settings", lambda flags: config)
+    found = pair_benchmark.measure(Flags(), steps=100, games=4)
     assert set(found) - {"ran"} <= set(MEASURED)
     shares = sum(found[f"share_{name}"] for name in ("env", "forward", "update", "other"))
     assert shares == pytest.approx(1)
     collect, update = (1 / found[f"{part}_steps_per_s"] for part in ("collect", "update"))
     assert collect + update <= 1 / found["steps_per_s"]
     assert found["points_after"] is not None
-    without = pair_benchmark.measure(config, steps=1, games=0)
+    without = pair_benchmark.measure(Flags(), steps=1, games=0)
     assert without["points_after"] is None
 
 

@@ -143,13 +143,13 @@ def test_the_pair_bids_with_the_manager_and_plays_with_the_worker():
     obs, _ = vec.reset(seed=3)
     from training.players.trained import load
 
-    pair = load(RunFolder.open(PRETRAINED)).pair
+    pair = load(RunFolder.open(PRETRAINED)).pair.networks
     seen = set()
     for _ in range(30):
         mask = vec.action_masks()
         actions, state = policy.act(obs, mask)
         assert state is None
-        bids, cards = pair.bids(obs["manager"]), pair.cards(obs["worker"])
+        bids, cards = (pair[name](obs[name]) for name in ("manager", "worker"))
         bidding = obs["phase"][:, None] == 1
         wanted = np.where(mask, np.where(bidding, bids, cards), -np.inf).argmax(1)
         assert (actions == wanted).all()

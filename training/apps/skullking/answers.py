@@ -86,17 +86,19 @@ def ask_bids(rows: np.ndarray, there: np.ndarray) -> Asked:
 
 
 def ask_cards(record: RoundRecord, lanes: np.ndarray, there: np.ndarray) -> Asked:
-    """Return cards of the rounds of lanes (n,) that have been replayed.
+    """Return cards of the rounds in lanes (n,), each as it was asked for.
 
     Parameters
     ----------
     record : RoundRecord
     lanes : ndarray of int, shape (n,)
     there : ndarray of bool, shape (n, plies)
+        The cards; all before them are known, and no abilities.
     """
     position, ply = np.nonzero(there)
     lane = lanes[position]
-    rows, cards = record.rows[lane, ply], record.cards[lane, ply]
+    counts = np.where(there, np.arange(1, there.shape[1] + 1), 0).max(1, initial=0)
+    rows, cards = record.replay(lanes, counts)[position, ply], record.cards[lane, ply]
     seat = record.seats[lane, ply].astype(np.int64)
     return Asked(position, seat, ply // record.num_hands, rows, cards)
 

@@ -35,7 +35,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.registry import short_id
-from fastenv.skullking.tables import Phase
+from fastenv.skullking.tables import Abilities, Phase
 from training.apps.skullking.answers import Answers, Asked, Dealt, ask_bids, ask_cards
 from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.round_record import RoundRecord, is_bidding
@@ -126,7 +126,7 @@ class HandBelief:
             ask_bids(rows, complete[:, None] & (np.arange(self._players) != seats[:, None]))
         ]
         if self._by_cards:
-            complete = record.is_replayed(lanes, rows) & ~is_bidding(rows)
+            complete &= rows["abilities"] == Abilities.OFF
             who = record.seats[lanes]
             there = complete[:, None] & (np.arange(who.shape[1]) < record.count(rows)[:, None])
             there &= (who != seats[:, None]) & (who < self._players)

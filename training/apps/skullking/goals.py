@@ -6,7 +6,6 @@ so their differences are paired.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy as np
 from rich.console import Console
 
 from training.apps.skullking import abilities
-from training.apps.skullking.matches import BASELINES
+from training.apps.skullking.rules import BASELINES
 from training.apps.skullking.whole_games import tier_of
 from training.evaluation.evaluation import Evaluation, play
-from training.evaluation.intervals import Interval
 from training.evaluation.judging import Shown
 from training.evaluation.loop import MAX_DECISIONS
-from training.evaluation.results import Estimates, Results
+from training.evaluation.results import Results
 from training.evaluation.tables import format_interval, make_table, name_column, show_interval
 from training.players.bots import Bot
 from training.players.network import Network
@@ -33,7 +31,6 @@ from training.run.seeds import GOAL_SEEDS
 ROUNDS = 20_000  # of a comparison, unless the config says otherwise
 BASELINE, OVERALL = "rule_hard", "overall"
 GOALS = "0 to N equally likely, so that many are out of reach"
-Rates = Mapping[str, Mapping[str, Interval]]  # player to group of rounds to rate
 
 
 def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
@@ -60,29 +57,6 @@ def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
     return rounds_of.by(makers)
 
 
-def estimate(played: Results, resamples: int, seed: int) -> Estimates:
-    """Return the rates of all players, ``overall`` and in each round that was played.
-
-    Raises
-    ------
-    AssertionError
-        If they have not played the same goals and deals.
-    """
-    rounds = [
-        np.stack([own[column] for column in ("round", "cards", "goal")], axis=1)
-        for own in (played.of(player=name) for name in played.players)
-    ]
-    if not all(np.array_equal(each, rounds[0]) for each in rounds):
-        raise AssertionError("equal seeds gave different goals or deals")
-    rates = [f"round_{r}" for r in np.unique(rounds[0][:, 0]).astype(int).tolist()]
-    return played.estimate([OVERALL, *rates], resamples=resamples, seed=seed)
-
-
-def is_outside(rates: Rates, player: str, other: str) -> bool:
-    """Tell whether a player is better than another, outside both 95 % intervals."""
-    return rates[player][OVERALL].low > rates[other][OVERALL].high
-
-
 def compare(console: Console, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
     """Play the rounds, print the tables and return the records: of goals, and of abilities."""
     rounds = plan(trained, options)
@@ -101,7 +75,10 @@ def _report_goals(
     rounds: Evaluation,
     played: Results,
 ) -> dict[str, Any]:
-    drawn = estimate(played, options.bootstrap, rounds.resample_seed)
+    groups = [f"round_{r}" for r in np.unique(played["round"]).astype(int).tolist()]
+    drawn = played.estimate(
+        [OVERALL, *groups], resamples=options.bootstrap, seed=rounds.resample_seed
+    )
     rates, gaps = drawn.means, drawn.gaps(BASELINE, OVERALL)
     caption = (
         f"{rounds.episodes:,} rounds, each played by everybody with the same cards, goal and "
@@ -118,8 +95,9 @@ def _report_goals(
     console.print(table)
     others = [name for name in rates if name not in (AGENT, DRAWN)]
     best = max(others, key=lambda name: rates[name][OVERALL].value)
-    above = is_outside(rates, AGENT, best)
-    reached, scripted = (format_interval(rates[who][OVERALL], 1, 100) for who in (AGENT, best))
+    own, theirs = rates[AGENT][OVERALL], rates[best][OVERALL]
+    above = own.low > theirs.high
+    reached, scripted = (format_interval(each, 1, 100) for each in (own, theirs))
     console.print(
         f"{AGENT} reaches {reached} % of the goals, {best}, the best of the scripted players, "
         f"{scripted} %: {'outside' if above else 'not above it outside'} the 95 % intervals"

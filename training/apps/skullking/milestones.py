@@ -21,12 +21,13 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError
-from training.apps.skullking.matches import count_players, play_matches
+from training.apps.skullking.evaluation import count_players, play_matches
 from training.evaluation import tables
 from training.evaluation.intervals import Interval, half_width, over_seeds
 from training.evaluation.judging import CURVE
 from training.evaluation.judging import MILESTONES as FILE
 from training.evaluation.trainings import seconds_of
+from training.logs.status import duration
 from training.players.trained import Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
@@ -150,9 +151,19 @@ def measure(
     if not paths:
         raise RunError(f"{run.path} has no checkpoint yet.")
     torch.set_num_threads(1)
-    settings = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
-    settings["member"] = member
-    record = _make_head(run, settings)
+    own = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
+    settings = {**own, "member": member}
+    record: dict[str, Any] = {
+        "run": run.name,
+        "env": run.config.env,
+        "config_sha256": run.config.sha256(),
+        "trained": provenance(run),
+        **settings,
+        "first_seed": MATCH_SEEDS + options.seed,
+        "policy": "highest legal logit",
+        "intervals": f"95 %, percentile bootstrap over deals, {options.bootstrap} resamples",
+        **machine.taken_on(),
+    }
     earlier, times = _read_earlier(run, settings), seconds_of(run)
     entries = []
     for path in paths:
@@ -163,7 +174,9 @@ def measure(
             entry = {"checkpoint": path.name, "sha256": sha256, "steps": trained.steps}
             entry["results"] = play(trained, options)
             entry |= times.get(entry["steps"], dict.fromkeys(TIMES))
-            console.print(_format_entry(entry))
+            cells = [f"{m.name} {show_result(m, entry['results'][m.name])}" for m in MILESTONES]
+            reached = f"{entry['steps']:,} decisions, {show_time(entry['wall_s'])}"
+            console.print(f"{reached}: {', '.join(cells)}")
         entries.append({**entry, **times.get(entry["steps"], {})})
         # Checkpoints that were removed since; those behind the newest are of a course given up.
         gone = [old for name, old in earlier.items() if name < paths[-1].name]
@@ -173,21 +186,6 @@ def measure(
     console.print(table(record))
     console.print(f"written to {run.path / FILE}")
     return record
-
-
-def _make_head(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the head of a record: who plays, and how."""
-    return {
-        "run": run.name,
-        "env": run.config.env,
-        "config_sha256": run.config.sha256(),
-        "trained": provenance(run),
-        **settings,
-        "first_seed": MATCH_SEEDS + settings["seed"],
-        "policy": "highest legal logit",
-        "intervals": f"95 %, percentile bootstrap over deals, {settings['bootstrap']} resamples",
-        **machine.taken_on(),
-    }
 
 
 def _read_earlier(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -205,20 +203,12 @@ def _read_earlier(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, dict
 # -- printing --------------------------------------------------------------------------------------
 
 
-def duration(seconds: float | None) -> str:
-    """Return a time as hours, minutes and seconds."""
-    if seconds is None:
-        return "-"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+def show_time(seconds: float | None) -> str:
+    """Format a time of training, if it is known."""
+    return duration(math.nan if seconds is None else seconds)
 
 
-def _format_entry(entry: Mapping[str, Any]) -> str:
-    cells = (f"{m.name} {shown(m, entry['results'][m.name])}" for m in MILESTONES)
-    return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
-
-
-def shown(milestone: Milestone, ends: Sequence[float | None]) -> str:
+def show_result(milestone: Milestone, ends: Sequence[float | None]) -> str:
     """Return an interval in the units of a milestone: points, or per cent."""
     points = milestone.measure == "margin"
     interval = Interval.from_list(ends)
@@ -239,9 +229,9 @@ def table(record: Mapping[str, Any]) -> Table:
         first = record["milestones"][milestone.name]
         reached = ["not reached", "-", "-"]
         if first is not None:
-            there = shown(milestone, first["result"])
-            reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
-        now = shown(milestone, last["results"][milestone.name])
+            there = show_result(milestone, first["result"])
+            reached = [f"{first['steps']:,}", show_time(first["wall_s"]), there]
+        now = show_result(milestone, last["results"][milestone.name])
         overview.add_row(milestone.name, milestone.says, *reached, now)
     return overview
 
@@ -324,8 +314,8 @@ def table_over_seeds(over: Mapping[str, Any]) -> Table:
         overview.add_row(
             *(milestone.name, milestone.says, f"{of['reached']} of {count}"),
             _show_spread(of["steps"], lambda steps: f"{steps:,.0f}"),
-            *(_show_spread(of[name], duration) for name in TIMES),
-            shown(milestone, of["last"]),
+            *(_show_spread(of[name], show_time) for name in TIMES),
+            show_result(milestone, of["last"]),
         )
     return overview
 

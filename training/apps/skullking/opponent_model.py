@@ -81,7 +81,7 @@ class OpponentModel:
 
     def _judge(self, lanes: np.ndarray) -> None:
         """Learn from the rounds that have just ended in lanes."""
-        record, first = self._record, self._record.rows[lanes, 0]
+        record, first = self._record, self._record.start[lanes]
         plies = np.arange(record.cards.shape[1])
         before_last = (first["cards"].astype(np.int64) - 1) * record.num_hands  # then no choice
         there = plies < before_last[:, None]

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from training.apps.skullking import matches
 from training.apps.skullking.columns import COLUMNS
+from training.apps.skullking.evaluation import match
 from training.apps.skullking.whole_games import in_whole_games, match_player
 from training.bench.learning import Use, describe_speed
 from training.bench.timing import noisy
@@ -54,18 +54,20 @@ def settings(flags: Any) -> RunConfig:
     return RunConfig.from_mapping(merge(load_file(CONFIG), sizes))
 
 
-def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
-    """Train a run once and return the measured fields of a row; see :func:`measure_flags`.
+def measure(flags: Any, steps: int, games: int) -> dict[str, Any]:
+    """Return the measured fields of a configuration, as ``stock.measure`` does for one agent.
+
+    Its two policies are paid for different things, so that there is no reward to compare.
 
     Parameters
     ----------
-    config : RunConfig
-        ``total_steps`` and ``name`` are not used.
+    flags : Flags
     steps : int
         Steps to time, after a first iteration that is not.
     games : int
         Whole games against 3 x rule_medium, afterwards; 0 plays none.
     """
+    config = settings(flags)
     iterations = 1 + ROUND * math.ceil(steps / (ROUND * config.rollout))
     with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
         root = Path(folder)
@@ -88,14 +90,6 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     }
 
 
-def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
-    """Return the measured fields of a configuration, as ``stock.measure`` does for one agent.
-
-    Its two policies are paid for different things, so that there is no reward to compare.
-    """
-    return measure(settings(flags), steps, games)
-
-
 def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
     """Return mean official points and win rate of a network against 3 x rule_medium."""
     return _measure_means(games, partial(in_whole_games, logits, env, {}))
@@ -105,7 +99,7 @@ def _measure_means(games: int, make: MakePlayer) -> dict[str, float]:
     """Return the mean of every measure of a player's match; nothing without games."""
     if not games:
         return {}
-    played = play(matches.match("rule_medium", -(-games // 4), 1 << 40).by({"player": make}))
+    played = play(match("rule_medium", -(-games // 4), 1 << 40).by({"player": make}))
     names = [name for name, column in COLUMNS.items() if column.kind != "kept"]
     (means,) = played.estimate(names, resamples=1).means.values()
     return {name: mean.value for name, mean in means.items() if not math.isnan(mean.value)}

@@ -1,7 +1,8 @@
-"""A record of a round as everybody saw it: the cards, their players, and the row before each.
+"""A record of a round as everybody saw it: its cards and their players, and the way to each row.
 
 A row holds the current trick and the last one. Who sees the rows of all of its own decisions sees
-every card, for it decides once in every trick.
+every card, for it decides once in every trick. The rows before the cards of others follow from
+them: the round is played once more.
 """
 
 from __future__ import annotations
@@ -85,8 +86,8 @@ class RoundRecord:
     ----------
     cards, seats : ndarray of int8, shape (lanes, plies)
         Cards in the order in which they were played, and by whom; -1 where nobody has seen it.
-    rows : ndarray, shape (lanes, plies)
-        The row before each card, with nobody's hand in it. Of rounds without abilities alone.
+    start : ndarray, shape (lanes,)
+        The row before the first card, with nobody's hand in it.
     """
 
     def __init__(self, engine: BatchEngine) -> None:
@@ -97,26 +98,27 @@ class RoundRecord:
         self._bot = engine.game.bot_names[0]  # it has nothing to decide
         plies = self.num_hands * int(rules["schedule"].max())
         self.cards, self.seats, self._modes = (np.zeros((0, plies), np.int8) for _ in range(3))
-        self.rows = np.zeros((0, plies), engine.spec.state_dtype)
-        self._round, self._reached = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self.start = np.zeros(0, engine.spec.state_dtype)
+        self._round, self._begun = np.zeros(0, np.int64), np.zeros(0, np.bool_)
 
     def forget(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose rounds begin."""
         self._grow(lanes)
-        self.cards[lanes] = self.seats[lanes] = -1
-        self._modes[lanes] = 0
-        self._reached[lanes] = self._round[lanes] = -1
+        self.cards[lanes] = self.seats[lanes] = self._round[lanes] = -1
+        self._modes[lanes] = self._begun[lanes] = 0
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
         """Note the cards that rows (k,) show of the games in lanes (k,)."""
         self._grow(lanes)
-        changed = is_bidding(rows) | (rows["rounds_done"] != self._round[lanes])
-        self.forget(lanes[changed])
+        bidding = is_bidding(rows)
+        self.forget(lanes[bidding | (rows["rounds_done"] != self._round[lanes])])
         self._round[lanes] = rows["rounds_done"]
         last = rows["tricks"] > 0
         self._note(lanes[last], rows[last], "last", -1)
         self._note(lanes, rows, "table", 0)
-        self._replay(lanes, rows)
+        begins = ~bidding & ~self._begun[lanes]
+        self.start[lanes[begins]] = round_start(rows[begins])
+        self._begun[lanes[begins]] = True
 
     def finish(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Note the last trick of rounds that are over; call it before :meth:`watch`.
@@ -130,20 +132,17 @@ class RoundRecord:
         Returns
         -------
         ndarray of bool, shape (k,)
-            Where a round is over of which every card is known, and each row before it but those of
-            the last trick.
+            Where a round without abilities is over of which every card is known.
         """
         self._grow(lanes)
-        over = (self._round[lanes] >= 0) & (rows["rounds_done"] == self._round[lanes] + 1)
+        over = self._begun[lanes] & (rows["rounds_done"] == self._round[lanes] + 1)
         over &= rows["abilities"] == Abilities.OFF
         where, ends = lanes[over], rows[over]
-        cards = self.rows[where, 0]["cards"].astype(np.int64)
+        cards = self.start["cards"][where].astype(np.int64)
         self._note(where, ends, "last", cards - 1 - ends["tricks"])
         there = np.arange(self.cards.shape[1]) < (cards * self.num_hands)[:, None]
-        whole = ~(there & (self.cards[where] < 0)).any(1)
-        whole &= self._reached[where] >= (cards - 1) * self.num_hands
         done: np.ndarray = over.copy()
-        done[over] = whole
+        done[over] = ~(there & (self.cards[where] < 0)).any(1)
         return done
 
     def count(self, rows: np.ndarray) -> np.ndarray:
@@ -158,11 +157,6 @@ class RoundRecord:
         same: np.ndarray = (card_sets(cards, there & (cards >= 0)) == rows["played"]).all(1)
         return same & ~(there & (cards < 0)).any(1)
 
-    def is_replayed(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Tell in which lanes ``rows`` before each card are there, bool (k,)."""
-        reached: np.ndarray = self._reached[lanes] == self.count(rows)
-        return reached & self.is_complete(lanes, rows)
-
     def by_seat(self, lanes: np.ndarray) -> np.ndarray:
         """Return the card that each seat has played to each trick, int8 (k, P, 10), or -1."""
         cards, seats = self.cards[lanes], self.seats[lanes]
@@ -175,7 +169,7 @@ class RoundRecord:
 
     def _grow(self, lanes: np.ndarray) -> None:
         have = len(self.cards)
-        for name in ("cards", "seats", "_modes", "rows", "_round", "_reached"):
+        for name in ("cards", "seats", "_modes", "start", "_round", "_begun"):
             setattr(self, name, with_lanes(getattr(self, name), lanes))
         if len(self.cards) > have:
             self.forget(np.arange(have, len(self.cards)))
@@ -197,43 +191,48 @@ class RoundRecord:
 
     # -- replaying -------------------------------------------------------------------------------
 
-    def _replay(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Play the cards that are new from the row before the first of them."""
-        able = self.is_complete(lanes, rows) & (rows["abilities"] == Abilities.OFF)
-        able &= ~is_bidding(rows)
-        lanes, rows, played = lanes[able], rows[able], self.count(rows)[able]
-        fresh = self._reached[lanes] < 0
-        self.rows[lanes[fresh], 0] = round_start(rows[fresh])
-        self._reached[lanes[fresh]] = 0
-        while (behind := self._reached[lanes] < played).any():
-            self._step(lanes[behind])
+    def replay(self, lanes: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Play rounds without abilities again; return the row before each card, without hands.
 
-    def _step(self, lanes: np.ndarray) -> None:
-        """Play one card in lanes, and those of Graybeard that follow."""
-        ply, one = self._reached[lanes], np.arange(len(lanes))
-        now = self.rows[lanes, ply]
+        Parameters
+        ----------
+        lanes : ndarray of int, shape (k,)
+        counts : ndarray of int, shape (k,)
+            Cards of each round before which a row is asked for; they are known.
+
+        Returns
+        -------
+        ndarray, shape (k, plies)
+            All zero behind these cards, and before those of Graybeard.
+        """
+        rows = np.zeros((len(lanes), self.cards.shape[1]), self.start.dtype)
+        rows[:, 0] = self.start[lanes]
+        reached = np.zeros(len(lanes), np.int64)
+        while (behind := np.flatnonzero(reached < counts - 1)).size:
+            then = self._step(lanes[behind], reached[behind], rows[behind, reached[behind]])
+            reached[behind] = self.count(then)
+            rows[behind, reached[behind]] = then
+        return rows
+
+    def _step(self, lanes: np.ndarray, ply: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """Play a card from rows (k,), and those of Graybeard that follow."""
+        one = np.arange(len(lanes))
         # A hand of that one card is enough: nobody reads another one.
         now["hand"][one, now["actor"], 0] = self.cards[lanes, ply]
         now["hand_len"][one, now["actor"]] = 1
-        for seat in range(self._players, self.num_hands):
-            self._hold_pile(now, lanes, seat)
+        for seat in range(self._players, self.num_hands):  # Graybeard's, in their order
+            theirs = (np.arange(self.seats.shape[1]) >= ply[:, None]) & (self.seats[lanes] == seat)
+            row, at = np.nonzero(theirs)
+            now["hand"][row, seat, (np.cumsum(theirs, 1) - 1)[row, at]] = self.cards[lanes[row], at]
+            now["hand_len"][:, seat] = theirs.sum(1)
         then = self._play(now, np.zeros(len(lanes), np.int32))
         tigress = then["phase"] == Phase.TIGRESS
         if tigress.any():
             modes = self._modes[lanes[tigress], ply[tigress]].astype(np.int32)
             then[tigress] = self._play(then[tigress], modes)
         then["hand"], then["hand_len"] = 0, 0
-        self._reached[lanes] = self.count(then)
-        self.rows[lanes, self._reached[lanes]] = then
+        return then
 
     def _play(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Return rows one decision on; all seats are played from outside."""
         return self._engine.rollout(rows, actions, self._bot, None, 1, trusted=True).rows
-
-    def _hold_pile(self, rows: np.ndarray, lanes: np.ndarray, seat: int) -> None:
-        """Give Graybeard those of his cards, in their order, that are known and still to come."""
-        to_come = np.arange(self.seats.shape[1]) >= self._reached[lanes][:, None]
-        theirs = to_come & (self.seats[lanes] == seat)
-        row, ply = np.nonzero(theirs)
-        rows["hand"][row, seat, (np.cumsum(theirs, 1) - 1)[row, ply]] = self.cards[lanes[row], ply]
-        rows["hand_len"][:, seat] = theirs.sum(1)

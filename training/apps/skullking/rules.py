@@ -16,6 +16,7 @@ SETS = (
     "mixed",
 )
 STRONGEST = "rule_hard"
+BASELINES = ("random", "rule_hard", "heuristic")  # who plays the same games as an agent
 
 
 def rules_of(game: Game) -> SkullKingConfig:

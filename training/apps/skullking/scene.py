@@ -12,11 +12,10 @@ from fastenv.skullking import tables as t
 from fastenv.skullking.render import render_ansi
 from fastenv.skullking.rules import Play, score_bid, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase, Scoring
-from fastenv.skullking.view import SUIT_NAMES, TableView, card_name, table_view
+from fastenv.skullking.view import card_name, table_view
 from training.apps.skullking.rules import blocks_of
 from training.run.game_view import GameView, ObservationBlock
 
-SUITS = tuple(name.partition(" ")[0].lower() for name in SUIT_NAMES)
 YOU = "You"
 KINDS = {kind: kind.name.lower() for kind in t.CardClass}
 
@@ -51,17 +50,33 @@ class SkullKingView(GameView):
         due = own if not several else seat
         row = _look_from(row, due)
         view = table_view(row, rules, names if several else None)
-        scene = _make_scene(view)
-        scene["due"] = due == own
+        seats = [seat._asdict() for seat in view.seats]
         if several:  # the seat that is looked from may be a bot's that is watched
-            for shown, name in zip(scene["seats"], names, strict=False):
+            for shown, name in zip(seats, names, strict=False):
                 shown["name"] = name
+        scene = {
+            "title": list(view.title),
+            "phase": view.phase.name,
+            "prompt": view.prompt,
+            "agent": view.agent,
+            "seats": seats,
+            "plays": [{"seat": p.seat, **card(p.card, p.mode)} for p in view.plays],
+            "winning": view.winning,
+            "follow": view.follow,
+            "last": [{"seat": p.seat, **card(p.card, p.mode)} for p in view.last],
+            "last_winner": view.last_winner,
+            "hand": [card(c) for c in view.hand],
+            "drawn": [view.hand.index(c) for c in view.drawn],
+            "discarded": view.discarded,
+            "legal": sorted(view.legal_slots),
+            "choices": [list(each) for each in view.choices],
+            "due": due == own,
+        }
         if opened:
             hands, lengths = row["hand"], row["hand_len"]
             scene["hands"] = [
                 [card(int(c)) for c in hands[k, : int(lengths[k])]] for k in range(len(view.seats))
             ]
-            scene["stock"] = [card(int(c)) for c in row["stock"][: int(row["stock_len"])]]
         return scene
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
@@ -80,27 +95,6 @@ def _look_from(row: np.void, seat: int) -> np.void:
         row = row.copy()
         row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
     return row
-
-
-def _make_scene(view: TableView) -> dict[str, Any]:
-    return {
-        "title": list(view.title),
-        "phase": view.phase.name,
-        "prompt": view.prompt,
-        "agent": view.agent,
-        "seats": [seat._asdict() for seat in view.seats],
-        "plays": [{"seat": p.seat, **card(p.card, p.mode)} for p in view.plays],
-        "winning": view.winning,
-        "follow": view.follow,
-        "last": [{"seat": p.seat, **card(p.card, p.mode)} for p in view.last],
-        "last_winner": view.last_winner,
-        "hand": [card(c) for c in view.hand],
-        "drawn": [view.hand.index(c) for c in view.drawn],
-        "discarded": view.discarded,
-        "legal": sorted(view.legal_slots),
-        "choices": [list(each) for each in view.choices],
-        "suits": list(SUITS),
-    }
 
 
 # -- as text ---------------------------------------------------------------------------------------
@@ -129,7 +123,10 @@ def describe_decision(
     """
     phase, seat = int(before["phase"]), int(before["actor"])
     if phase == Phase.BID:
-        return _describe_bids(after, names) if int(after["phase"]) != Phase.BID else []
+        if int(after["phase"]) == Phase.BID:
+            return []
+        bids = ", ".join(f"{name} {after['bid'][seat]}" for seat, name in enumerate(names))
+        return [f"Bids: {bids}."]
     over = after["round_idx"] != before["round_idx"] or bool(after["done"])
     scores = _describe_scores(before, after, names, engine.game.rules[0]) if over else []
     if phase not in (Phase.PLAY, Phase.TIGRESS):
@@ -158,11 +155,6 @@ def _read_plays(row: np.void) -> list[Play]:
     columns = (row["table_seat"], row["table_card"], row["table_mode"])
     table = zip(*(column.tolist() for column in columns), strict=True)
     return [Play(*play) for play in table][: int(row["table_len"])]
-
-
-def _describe_bids(after: np.void, names: Sequence[str]) -> list[str]:
-    bids = ", ".join(f"{name} {after['bid'][seat]}" for seat, name in enumerate(names))
-    return [f"Bids: {bids}."]
 
 
 def _describe_scores(

@@ -6,8 +6,8 @@ as players, and as one policy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -20,14 +20,10 @@ from torch import Tensor, nn
 from fastenv import BatchEngine, registry
 from fastenv.skullking.tables import Phase
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
-from training.players.bots import Bot
-from training.players.network import Network, seen_by
-from training.players.parts import Parts, learnt_part
+from training.players.network import Network, seen_by, shown, with_bot
 from training.players.player import MakePlayer, Player
 from training.players.policy import EnvSpec
 from training.players.trained import WITHOUT, Trained
-from training.run import games
-from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults
 from training.run.seating import without_agents
 
@@ -83,12 +79,10 @@ def in_whole_games(
     sample : bool
         The network's actions are drawn.
     """
-    part = games.get_game(env).table.parts.get(registry.short_id(env))
-    if part is None:
-        return Network(logits, engine, sample=sample)
-    network = Network(logits, engine, seen_by(env, env_options), sample=sample)
-    bot = part.bot if tier_of(env) == "manager" else bids
-    return Parts(part.column, [learnt_part(network, part, env_options)], Bot(bot, engine))
+    tier = tier_of(env)
+    sight = shown if tier == "flat" else seen_by(env, env_options)
+    network = Network(logits, engine, sight, sample=sample)
+    return with_bot(network, engine, env, env_options, "" if tier == "manager" else bids)
 
 
 def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePlayer:
@@ -96,8 +90,8 @@ def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePl
     if trained.search is not None:
         return trained.search
     if trained.pair is not None:
-        pair: Pair = trained.pair
-        return pair.player(pair.bids)
+        make: MakePlayer = trained.pair.player
+        return make
     config = trained.config
     maker = partial(in_whole_games, trained.logits, config.env, config.env_options)
     return partial(maker, bids=bids, sample=sample)
@@ -121,70 +115,8 @@ def who_plays(trained: Trained, bids: str) -> str:
 # -- both as one policy ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class Pair:
-    """Both networks, as functions from observations to logits.
-
-    Parameters
-    ----------
-    config : RunConfig
-        What they were trained with.
-    bids, cards : callable
-        Of the Manager and of the Worker.
-    decoded : callable, optional
-        What each bid is expected to bring, if the Manager has learnt to tell.
-    """
-
-    config: RunConfig
-    bids: Logits
-    cards: Logits
-    decoded: Logits | None = None
-
-    def whole_games(self) -> tuple[Logits, EnvSpec]:
-        """Return both as one function of observations of whole games, and their observer."""
-        options, whole = self.config.env_options, self._join(self.bids)
-        spec = EnvSpec(
-            ENV,
-            with_defaults(ENV, without_agents(options)),
-            *(whole.obs_dtype, (), whole.num_actions),
-            wrap=whole.wrap,
-            wrap_vec=whole.wrap_vec,
-            encode=whole.encode_asked,
-            encode_like=lambda engine: whole.like(engine).encode_asked,
-        )
-        return whole.logits, spec
-
-    def player(self, bids: Logits) -> MakePlayer:
-        """Make the factory of a player whose bids are a network's, and whose cards the Worker's.
-
-        It plays the best legal actions.
-        """
-        whole = self._join(bids)
-        return partial(Network, whole.logits, sight=whole.see)
-
-    def halves(self, bidder: str) -> dict[str, MakePlayer]:
-        """Make the factories of players that share a half with the pair: they measure each half.
-
-        Parameters
-        ----------
-        bidder : str
-            The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
-        """
-        options = self.config.env_options
-        makers: dict[str, MakePlayer] = {
-            BIDS: partial(in_whole_games, self.bids, MANAGER, manager_options(options)),
-            CARDS: partial(in_whole_games, self.cards, WORKER, options, bids=bidder),
-        }
-        if self.decoded is not None:
-            makers[DECODED] = self.player(self.decoded)
-        return makers
-
-    def _join(self, bids: Logits) -> WholeGames:
-        return WholeGames(self.config.env_options, {"manager": bids, "worker": self.cards})
-
-
-class WholeGames:
-    """Observations of both for rows of whole games, and their logits.
+    """A Manager and a Worker as one policy of whole games.
 
     An observation has three parts: ``phase``, 1 where a bid is due, else 0, and what ``manager``
     and ``worker`` see; who is not asked sees something all the same.
@@ -193,12 +125,19 @@ class WholeGames:
     ----------
     options : mapping
         Of the Worker's environment: the rules of the games, and how much it sees.
-    logits : mapping of str to Logits
-        Networks of ``manager`` and ``worker``; none where games are only looked at.
+    networks : mapping of str to Logits
+        Of ``manager`` and ``worker``; none where games are only looked at.
+    decoded : Logits, optional
+        What each bid is expected to bring, if the Manager has learnt to tell.
     """
 
-    def __init__(self, options: Mapping[str, Any], logits: Mapping[str, Logits] = {}) -> None:
-        self._options, self._logits = dict(options), dict(logits)
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        networks: Mapping[str, Logits] = {},
+        decoded: Logits | None = None,
+    ) -> None:
+        self._options, self.networks, self.decoded = dict(options), dict(networks), decoded
         worker = make_engine(WORKER, 1, without_agents(options))
         self._observers = {"manager": manager_observer(options), "worker": worker}
         parts = [
@@ -212,27 +151,27 @@ class WholeGames:
         }
         self.space = spaces.Dict({"phase": spaces.Box(0, 1, (), np.int32), **boxes})
 
-    def encode(self, rows: np.ndarray) -> np.ndarray:
-        """Return the observations of state rows (n,) of the flat tier, structured, shape (n,)."""
-        obs = np.zeros(len(rows), self.obs_dtype)
-        obs["phase"] = rows["phase"] == Phase.BID
-        for name, observer in self._observers.items():
-            obs[name] = observer.encode_obs_many(rows, trusted=True)
-        return obs
+    # -- playing ---------------------------------------------------------------------------------
 
-    def see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Encode lanes of an engine for those that act; see :meth:`encode_asked`."""
-        return self.encode_asked(engine.get_states(lanes))
+    def player(self, engine: Any) -> Player:
+        """Make its player for an engine; it plays the best legal actions."""
+        return Network(self.logits, engine, self.see)
 
-    def encode_asked(self, rows: np.ndarray) -> np.ndarray:
-        """Encode only for the one that acts, else zeros: enough to act, in half the time."""
-        obs = np.zeros(len(rows), self.obs_dtype)
-        obs["phase"] = bidding = rows["phase"] == Phase.BID
-        for name, due in (("manager", bidding), ("worker", ~bidding)):
-            if due.any():
-                some = rows if due.all() else rows[due]
-                obs[name][due] = self._observers[name].encode_obs_many(some, trusted=True)
-        return obs
+    def halves(self, bidder: str) -> dict[str, MakePlayer]:
+        """Make the factories of players that share a half with the pair: they measure each half.
+
+        Parameters
+        ----------
+        bidder : str
+            The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
+        """
+        options, own = self._options, self.networks
+        bids = partial(in_whole_games, own["manager"], MANAGER, manager_options(options))
+        cards = partial(in_whole_games, own["worker"], WORKER, options, bids=bidder)
+        makers: dict[str, MakePlayer] = {BIDS: bids, CARDS: cards}
+        if self.decoded is not None:
+            makers[DECODED] = Pair(options, {**own, "manager": self.decoded}).player
+        return makers
 
     def logits(self, obs: np.ndarray) -> np.ndarray:
         """Return logits, float32, shape (n, A): the Manager's where a bid is due.
@@ -242,11 +181,45 @@ class WholeGames:
         obs : ndarray of obs_dtype, shape (n,)
         """
         logits = np.zeros((len(obs), self.num_actions), np.float32)
-        bidding = obs["phase"] != 0
-        for name, due in (("manager", bidding), ("worker", ~bidding)):
-            if due.any():
-                logits[due] = self._logits[name](np.ascontiguousarray(obs[name][due]))
+        for name, due in _who_is_asked(obs["phase"] != 0):
+            logits[due] = self.networks[name](np.ascontiguousarray(obs[name][due]))
         return logits
+
+    # -- what it sees ----------------------------------------------------------------------------
+
+    def encode(self, rows: np.ndarray) -> np.ndarray:
+        """Return the observations of state rows (n,) of the flat tier, structured, shape (n,)."""
+        obs = np.zeros(len(rows), self.obs_dtype)
+        obs["phase"] = rows["phase"] == Phase.BID
+        for name, observer in self._observers.items():
+            obs[name] = observer.encode_obs_many(rows, trusted=True)
+        return obs
+
+    def encode_asked(self, rows: np.ndarray) -> np.ndarray:
+        """Encode only for the one that acts, else zeros: enough to act, in half the time."""
+        obs = np.zeros(len(rows), self.obs_dtype)
+        obs["phase"] = bidding = rows["phase"] == Phase.BID
+        for name, due in _who_is_asked(bidding):
+            some = rows if due.all() else rows[due]
+            obs[name][due] = self._observers[name].encode_obs_many(some, trusted=True)
+        return obs
+
+    def see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Encode lanes of an engine for those that act; see :meth:`encode_asked`."""
+        return self.encode_asked(engine.get_states(lanes))
+
+    @property
+    def env_spec(self) -> EnvSpec:
+        """The environment in which it plays, and its observations there."""
+        return EnvSpec(
+            ENV,
+            with_defaults(ENV, without_agents(self._options)),
+            *(self.obs_dtype, (), self.num_actions),
+            wrap=self.wrap,
+            wrap_vec=self.wrap_vec,
+            encode=self.encode_asked,
+            encode_like=lambda engine: self.like(engine).encode_asked,
+        )
 
     def wrap(self, env: gymnasium.Env[Any, int]) -> gymnasium.Env[Any, int]:
         """Return an environment of whole games that shows the observations of both."""
@@ -256,11 +229,18 @@ class WholeGames:
         """Return a vector environment of whole games that shows the observations of both."""
         return _VectorEnv(vec, self.like(vec))
 
-    def like(self, env: Any) -> WholeGames:
+    def like(self, env: Any) -> Pair:
         """Return the same for the rules of an environment, or of an engine."""
         rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
         rules["obs_ext"] = self._options.get("obs_ext")
-        return WholeGames(rules, self._logits)
+        return Pair(rules, self.networks)
+
+
+def _who_is_asked(bidding: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield those who are asked somewhere, and where, given where a bid is due, bool (n,)."""
+    for name, due in (("manager", bidding), ("worker", ~bidding)):
+        if due.any():
+            yield name, due
 
 
 def _split_obs(obs: np.ndarray) -> dict[str, np.ndarray]:
@@ -270,9 +250,9 @@ def _split_obs(obs: np.ndarray) -> dict[str, np.ndarray]:
 class _Env(gymnasium.ObservationWrapper[Any, int, Any]):
     """One environment; ``action_masks``, ``get_state`` and the like are those inside."""
 
-    def __init__(self, env: gymnasium.Env[Any, int], games: WholeGames) -> None:
+    def __init__(self, env: gymnasium.Env[Any, int], pair: Pair) -> None:
         super().__init__(env)
-        self._games, self.observation_space = games, games.space
+        self._pair, self.observation_space = pair, pair.space
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -281,7 +261,7 @@ class _Env(gymnasium.ObservationWrapper[Any, int, Any]):
 
     def observation(self, observation: Any) -> dict[str, np.ndarray]:
         row = np.asarray(self.get_state()).reshape(1)
-        return _split_obs(self._games.encode(row)[0])
+        return _split_obs(self._pair.encode(row)[0])
 
 
 class _VectorEnv(gymnasium.vector.VectorWrapper):
@@ -289,11 +269,11 @@ class _VectorEnv(gymnasium.vector.VectorWrapper):
 
     env: Any
 
-    def __init__(self, env: Any, games: WholeGames) -> None:
+    def __init__(self, env: Any, pair: Pair) -> None:
         super().__init__(env)
-        self._games = games
-        self.single_observation_space = games.space
-        self.observation_space = gymnasium.vector.utils.batch_space(games.space, env.num_envs)
+        self._pair = pair
+        self.single_observation_space = pair.space
+        self.observation_space = gymnasium.vector.utils.batch_space(pair.space, env.num_envs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -302,7 +282,7 @@ class _VectorEnv(gymnasium.vector.VectorWrapper):
 
     def _observe(self, infos: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         kept = {k: v for k, v in infos.items() if k not in ("final_obs", "_final_obs")}
-        return _split_obs(self._games.encode(self.env.get_states())), kept
+        return _split_obs(self._pair.encode(self.env.get_states())), kept
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         _, infos = self.env.reset(**kwargs)
@@ -332,7 +312,7 @@ class PairNet(nn.Module):
         super().__init__()
         self.manager, self.worker = nets["manager"], nets["worker"]
         logits = {name: make_logits(net) for name, net in nets.items()}
-        self._games = WholeGames(options, logits)
+        self._pair = Pair(options, logits)
 
     def logits(self, obs: Tensor) -> Tensor:
         """Return logits, float32, shape (n, A).
@@ -340,7 +320,7 @@ class PairNet(nn.Module):
         Parameters
         ----------
         obs : Tensor of uint8, shape (n, S)
-            The bytes of what :meth:`WholeGames.encode_asked` returns.
+            The bytes of what :meth:`Pair.encode_asked` returns.
         """
-        seen: np.ndarray = obs.numpy().view(self._games.obs_dtype)[:, 0]
-        return torch.from_numpy(self._games.logits(seen))
+        seen: np.ndarray = obs.numpy().view(self._pair.obs_dtype)[:, 0]
+        return torch.from_numpy(self._pair.logits(seen))

@@ -7,7 +7,7 @@ import pytest
 from fastenv.errors import ConfigError
 from tests.tables import walk
 from training.apps.skullking import milestones
-from training.apps.skullking.matches import play_matches
+from training.apps.skullking.evaluation import play_matches
 from training.apps.skullking.milestones import MILESTONES, first_reached, measure, summarise
 from training.commands.milestones import main
 from training.evaluation import tables
@@ -174,8 +174,8 @@ def test_several_runs_of_one_config_are_one_record(run, played, train, tmp_path,
 
 
 def test_time_is_shown_as_hours_minutes_seconds():
-    assert milestones.duration(3725.4) == "1:02:05"
-    assert milestones.duration(None) == "-"
+    assert milestones.show_time(3725.4) == "1:02:05"
+    assert milestones.show_time(None) == "-"
 
 
 def test_runs_that_have_no_milestones_are_refused(train, tmp_path, capsys):

@@ -3,7 +3,7 @@
 A step of :class:`ManagerEnv` is a bid in every lane and the whole round that follows it
 (docs/howto/manager_worker.md). It looks like a batch engine to
 :class:`training.ppo.trainer.PPOTrainer`. :class:`GoalLanes` lets the Manager bid in lanes of the
-Worker's engine.
+Worker's engine, whoever has the other seats.
 """
 
 from __future__ import annotations
@@ -52,11 +52,6 @@ class Partner:
     def __init__(self, trainer: PPOTrainer, seed: int, sight: Sight = shown) -> None:
         self._trainer, self.see = trainer, sight
         self._sampler = Sampler(seed, trainer.device)
-
-    @property
-    def version(self) -> int:
-        """Iterations that its parameters have learnt from."""
-        return self._trainer.iteration
 
     def begin(self, engine: Rounds, lanes: Array, seeds: Array | None = None) -> None:
         """Begin nothing: it remembers no rounds, and its generator goes on."""
@@ -122,9 +117,10 @@ class ManagerEnv:
     Parameters
     ----------
     engine : BatchEngine or SeatedEngine
-        Where the rounds are played. Of the Worker tier with ``goal_mode="manager"``: every bid is
-        an episode. Of the flat tier: the ten bids of a game are, and others than bots may have the
-        other seats, since the agent is asked for its bid before them.
+        Where the rounds are played; what is not described here is its own. Of the Worker tier
+        with ``goal_mode="manager"``: every bid is an episode. Of the flat tier: the ten bids of a
+        game are, and others than bots may have the other seats, since the agent is asked for its
+        bid before them.
     observer : BatchEngine
         Of the Manager tier, without ``obs_ext``; encodes what the Manager sees. Nothing of it
         depends on the opponents' bids or the table, which the rows hold already.
@@ -165,8 +161,7 @@ class ManagerEnv:
         self._observer, self._points = observer, reward == "points"
         played: Any = engine.game
         self._whole_games = bool(played.rules["full_game"][0])
-        self.game, self.spec, self.backend = observer.game, observer.spec, engine.backend
-        self.num_envs = n = engine.num_envs
+        self.game, self.spec, n = observer.game, observer.spec, engine.num_envs
         self.obs_shape, self.obs_dtype = observer.obs_shape, observer.obs_dtype
         self.num_actions = observer.num_actions
         self.obs = np.zeros((n, *self.obs_shape), self.obs_dtype)
@@ -182,7 +177,9 @@ class ManagerEnv:
         self.info = {name: np.zeros(n, np.int32) for name in _ROUND} | columns
         self.final_info = {name: np.zeros(n, np.int32) for name in _ROUND} | columns
 
-    # -- moving ----------------------------------------------------------------------------------
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the engine inside."""
+        return getattr(self.engine, name)
 
     def reset_many(
         self,
@@ -259,27 +256,11 @@ class ManagerEnv:
         """Bring ``obs`` and ``mask`` up to date; see :meth:`BatchEngine.refresh`."""
         self._observe(None, None)
 
-    # -- state -----------------------------------------------------------------------------------
-
-    def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
-        """Return the rows of the engine inside; see :meth:`BatchEngine.get_state`."""
-        state: npt.NDArray[np.uint8] = self.engine.get_state(idx)
-        return state
-
-    def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
-        """Return the same as records; see :meth:`BatchEngine.get_states`."""
-        rows: Array = self.engine.get_states(idx)
-        return rows
-
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows in which no round of an episode is over; see :meth:`BatchEngine.set_state`."""
         self.engine.set_state(idx, blob)
         self._running_return.fill(0)
         self._running_length.fill(0)
-
-    def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
-        """Set a knob of the engine inside; see :meth:`BatchEngine.configure`."""
-        self.engine.configure(name, value, idx)
 
 
 # -- of the Worker ---------------------------------------------------------------------------------
@@ -293,7 +274,8 @@ class GoalLanes:
 
     Parameters
     ----------
-    num_envs : int
+    engine : SeatedEngine
+        Of the Worker, not reset yet; the Manager bids as its rounds begin.
     shares : GoalShares
     observer : BatchEngine
         Of the Manager tier; see :class:`ManagerEnv`.
@@ -306,92 +288,49 @@ class GoalLanes:
     """
 
     def __init__(
-        self, num_envs: int, shares: GoalShares, observer: BatchEngine, manager: Partner
+        self, engine: SeatedEngine, shares: GoalShares, observer: BatchEngine, manager: Partner
     ) -> None:
-        self._shares, self._observer, self._manager = shares, observer, manager
-        self._num_envs = num_envs
-        self.lanes = self._divide(0.0)
-        self._bidding = np.zeros(num_envs, np.bool_)
+        self._engine, self._shares = engine, shares
+        self._observer, self._manager = observer, manager
+        engine.on_begin = self._bid
+        self.divide(manager_bids=False)
 
-    def _divide(self, manager: float) -> dict[str, np.ndarray]:
-        """Return blocks of lanes; what the Manager does not take goes to the others."""
-        others = self._shares.estimate + self._shares.uniform
-        first = round(manager * self._num_envs)
-        second = first + round((self._num_envs - first) * self._shares.estimate / others)
-        lanes = np.arange(self._num_envs)
-        return dict(zip(SOURCES, np.split(lanes, [first, second]), strict=True))
-
-    def begin(self, engine: Rounds, manager_bids: bool) -> None:
-        """Divide the lanes; each takes its source at its next reset.
+    def divide(self, manager_bids: bool) -> None:
+        """Divide the lanes into blocks; each lane takes its source at its next reset.
 
         Parameters
         ----------
-        engine : BatchEngine or SeatedEngine
         manager_bids : bool
-            There is a Manager.
+            There is a Manager; until then, the other sources share its lanes.
         """
-        self.lanes = self._divide(self._shares.manager if manager_bids else 0.0)
+        engine, shares = self._engine, self._shares
+        n, others = engine.num_envs, shares.estimate + shares.uniform
+        first = round(shares.manager * n) if manager_bids else 0
+        second = first + round((n - first) * shares.estimate / others)
+        blocks = np.split(np.arange(n), [first, second])
+        self.lanes: dict[str, Array] = dict(zip(SOURCES, blocks, strict=True))
         for source, lanes in self.lanes.items():
             engine.configure("goal_mode", source, lanes)
-        self._bidding.fill(False)
-        self._bidding[self.lanes["manager"]] = True
 
-    def bid(
-        self, engine: BatchEngine, stepped: bool, obs_out: np.ndarray, mask_out: np.ndarray
-    ) -> None:
-        """Let the Manager bid in those of its lanes that have a new round, against bots.
+    def _bid(self, fresh: Array, obs_out: Array, mask_out: Array) -> None:
+        """Let the Manager bid where a round has just been dealt.
 
-        They may have played cards already, which do not depend on the bid.
+        Bots may have played cards already, which do not depend on the bid. Others see all bids
+        then, so it comes before they play.
 
         Parameters
         ----------
-        engine : BatchEngine
-        stepped : bool
-            It has made a step, so that only lanes whose round ended have a new one; else all have.
+        fresh : ndarray of bool, shape (n,)
         obs_out, mask_out : ndarray, shapes (n, D) and (n, A)
             Where the engine has written what the lanes see; those rows are written again.
         """
-        ends = (engine.reward, engine.terminated, engine.truncated)
-        new = self._bidding & ((ends[1] | ends[2]) != 0) if stepped else self._bidding
-        lanes = np.flatnonzero(new)
-        if not lanes.size:
-            return
-        kept = [column[lanes] for column in ends]  # the step's, which the trainer still needs
-        rows = engine.get_states(lanes)
-        self._write(engine, lanes, rows, rows, obs_out, mask_out)
-        for column, values in zip(ends, kept, strict=True):
-            column[lanes] = values
-
-    def bid_first(
-        self, engine: SeatedEngine, fresh: np.ndarray, obs_out: np.ndarray, mask_out: np.ndarray
-    ) -> None:
-        """Let the Manager bid before others than bots play a card: they see all bids then.
-
-        Parameters
-        ----------
-        engine : SeatedEngine
-        fresh : ndarray of bool, shape (n,)
-            Lanes whose round has just been dealt.
-        obs_out, mask_out : ndarray, shapes (n, D) and (n, A)
-            See :meth:`bid`.
-        """
-        lanes = np.flatnonzero(self._bidding & fresh)
+        engine, lanes = self._engine, self.lanes["manager"]
+        lanes = lanes[fresh[lanes]]
         if not lanes.size:
             return
         rows = engine.get_states(lanes)
         shown = rows.copy()
-        shown["actor"] = rows["agent"]  # another is asked: what follows is the agent's view
-        self._write(engine, lanes, rows, shown, obs_out, mask_out)
-
-    def _write(
-        self,
-        engine: Rounds,
-        lanes: np.ndarray,
-        rows: np.ndarray,
-        shown: np.ndarray,
-        obs_out: np.ndarray,
-        mask_out: np.ndarray,
-    ) -> None:
+        shown["actor"] = rows["agent"]  # another may be asked: what follows is the agent's view
         seen = self._observer.encode_obs_many(shown, trusted=True)
         legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
         write_bids(engine, rows, lanes, self._manager.choose(seen, legal))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from fastenv.errors import ConfigError
-from training.callbacks.gate import GateConfig
+from training.callbacks.gate import MAX_EPISODES, GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
 from training.run.config import Only
 from training.run.options import (
@@ -59,24 +59,30 @@ class GoalShares(Options):
         return self
 
 
-class GateOptions(Options):
-    """What the Worker must have shown before the Manager's cards are left to it.
+class WorkerGate(GateConfig):
+    """Options of the gate that the Worker must pass to play the Manager's cards.
 
-    It plays rounds, uniformly drawn, to goals near what the hand promises; see
-    :class:`training.callbacks.gate.GateConfig` for the test. Until it passes, ``rule_hard`` plays
-    the cards.
+    It plays rounds, uniformly drawn, to goals near what the hand promises: whether it reaches more
+    of them than the target is tested. Until it has passed, ``rule_hard`` plays the cards.
     """
 
     SECTION: ClassVar[str] = "hier.gate."
 
-    target: Number | None = option(
-        None, "share of goals that must be exceeded; null asks for nothing"
+    n_max: Whole = option(
+        20_000,
+        "episodes of a test at most; a test that is still undecided then does not pass",
+        f"from 1 to {MAX_EPISODES:,}",
+        ge=1,
+        le=MAX_EPISODES,
     )
-    margin: Number | None = option(None, "how far above the target it is expected to be")
-    alpha: Number = option(0.05, "chance of passing by luck")
-    n_max: Whole = option(20_000, "episodes of a test at most")
-    tests: Whole = option(10, "after so many failures ``rule_hard`` plays to the end")
-    every: Whole = option(10, "iterations of the Worker between two tests at least")
+    tests: Whole = option(
+        10,
+        "after so many failures ``rule_hard`` plays to the end",
+        f"from 1 to {MAX_EPISODES:,}",
+        ge=1,
+        le=MAX_EPISODES,
+    )
+    every: Whole = option(10, "iterations of the Worker between two tests at least", ge=1)
 
 
 class HierConfig(Options):
@@ -111,9 +117,31 @@ class HierConfig(Options):
         "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
         "``episodes`` by ``env_options.round_weights``",
     )
-    gate: GateOptions = option(
-        GateOptions, "what the Worker must have shown before it plays the Manager's cards"
+    gate: WorkerGate | None = option(
+        None,
+        "what the Worker must have shown before it plays the Manager's cards; null, or one without "
+        "a target, asks for nothing",
     )
+
+    @field_validator("gate", mode="before")
+    @classmethod
+    def _read_no_gate(cls, gate: Any) -> Any:
+        """Read a gate without a target, as runs without a gate have stored it."""
+        without = isinstance(gate, Mapping) and gate.get("target") is None
+        return None if without else gate
+
+    def choose_policy(self, worker: int, manager: int) -> str:
+        """Choose who learns next: who is behind, after the Worker's warm start.
+
+        Stages follow from it: a rollout of the Manager, then as many of the Worker as keep the
+        ratio.
+
+        Parameters
+        ----------
+        worker, manager : int
+            Decisions of each so far.
+        """
+        return "worker" if worker <= self.warm_start + self.ratio * manager else "manager"
 
 
 class HierRun(ActorCriticRun):
@@ -233,7 +261,6 @@ def check(run: HierRun) -> None:
             value = getattr(run, section).get(name)
             allowed = f"left out with trainer='hier', where {decides} decides it"
             require(value is None, f"{section}.{name}", value, allowed)
-    gate_config(run.hier.gate)
 
 
 def _check_others(run: HierRun) -> None:
@@ -250,24 +277,6 @@ def _check_others(run: HierRun) -> None:
         "'off' with selfplay or trained opponents, who might have played otherwise to another goal"
     )
     require(hindsight == "off", "hier.worker.hindsight", hindsight, allowed)
-
-
-def gate_config(gate: GateOptions) -> GateConfig | None:
-    """Return the gate of the Worker, None if there is none.
-
-    Raises
-    ------
-    ConfigError
-        See :class:`training.callbacks.gate.GateConfig`.
-    """
-    if gate.target is None:
-        return None
-    values = gate.to_dict()
-    values["gate_every"] = values.pop("every")
-    try:
-        return GateConfig(**values)
-    except ConfigError as error:
-        raise ConfigError(f"hier.{error}") from error
 
 
 @contextmanager

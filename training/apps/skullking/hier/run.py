@@ -87,7 +87,7 @@ def load_pair(config: HierRun, cards: Logits, parameters: Mapping[str, Any]) -> 
     decoded = None
     if run.native.hindsight == "tricks":
         decoded = decoding(net, rules_of(observer.game).scoring)
-    return Pair(config, make_logits(net), cards, decoded)
+    return Pair(config.env_options, {"manager": make_logits(net), "worker": cards}, decoded)
 
 
 def load_nets(

@@ -15,20 +15,22 @@ from fastenv import BatchEngine
 from fastenv.skullking.config import PHASE_ROUNDS
 from training.apps.skullking.hier import options
 from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv, Partner, Rounds
-from training.apps.skullking.hier.options import HierConfig, HierRun
+from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.rules import rules_of
-from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
+from training.apps.skullking.whole_games import ENV, Pair, PairNet, manager_observer
 from training.callbacks.gate import Certificate, Gate, policy_hash, write_certificate
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
+from training.players.bots import Bot
 from training.players.network import Network, seen_by, shown
 from training.ppo import run as native
+from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep
-from training.run.envs import Lanes, make_engine
+from training.run.envs import make_engine
 from training.run.folder import CERTIFICATES
 from training.run.seating import without_agents
 from training.run.seeds import stream_seed
@@ -89,7 +91,6 @@ class HierTrainer(Trainer):
         self.observer = manager_observer(config.env_options)
         self.league: League | None = None
         worker_engine, rounds = self._make_engines(folder)
-        self._worker = worker_engine
         self.manager_env = ManagerEnv(rounds, self.observer, reward=self._hier.reward)
         seen: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         self.engines = [seen[name] for name in options.POLICIES]
@@ -105,17 +106,15 @@ class HierTrainer(Trainer):
             "worker": Partner(self.trainers["worker"], seeds["manager"], sight),
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
-        num_envs = worker_engine.num_envs
-        self.goals = GoalLanes(num_envs, self._hier.goals, self.observer, self.partners["manager"])
-        self.goals.begin(worker_engine, manager_bids=False)
-        if isinstance(worker_engine, SeatedEngine):
-            worker_engine.on_begin = partial(self.goals.bid_first, worker_engine)
+        self.goals = GoalLanes(
+            worker_engine, self._hier.goals, self.observer, self.partners["manager"]
+        )
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.learning: str | None = None
         self.worker_plays = False
-        gate = options.gate_config(self._hier.gate)
-        self._gate = None if gate is None else Gate(gate)
+        gate = self._hier.gate
+        self._gate = None if gate is None else Gate(gate, gate.every)
         self._certificates = None if folder is None else folder / CERTIFICATES
 
     @property
@@ -128,12 +127,9 @@ class HierTrainer(Trainer):
         """Precision of the Worker's layers; ``auto`` until it has chosen."""
         return self.trainers["worker"].chosen_precision
 
-    def _make_engines(self, folder: Path | None) -> tuple[Rounds, Rounds]:
+    def _make_engines(self, folder: Path | None) -> tuple[SeatedEngine, Rounds]:
         """Make the engines of the Worker's training and of the Manager's rounds."""
-        lanes = self._make_worker_lanes()
-        (worker,) = lanes.engines
-        manager = self._make_manager_engine()
-        assert isinstance(worker, Rounds)
+        worker, manager = self._make_worker_engine(), self._make_manager_engine()
         if self.config.selfplay is not None and folder is not None:
             assert isinstance(worker, BatchEngine)  # with self-play the others are bots
             assert isinstance(manager, BatchEngine)
@@ -144,6 +140,8 @@ class HierTrainer(Trainer):
             how = {"rated": False, "spread": True}
             rounds = league.seat(worker, seeds["worker"], **how)
             return rounds, league.seat(manager, seeds["manager"])
+        if isinstance(worker, BatchEngine):  # against bots, which it plays itself
+            worker = SeatedEngine(worker, Bot("rule_hard", worker))
         return worker, manager
 
     def _make_league(self, folder: Path, worker: BatchEngine) -> League:
@@ -158,25 +156,24 @@ class HierTrainer(Trainer):
             }
             return PairNet(options, nets)
 
-        return League(self.config, folder, make_pair, WholeGames(options).see)
+        return League(self.config, folder, make_pair, Pair(options).see)
 
-    def _make_worker_lanes(self) -> Lanes:
+    def _make_worker_engine(self) -> Rounds:
+        """Make the engine of the Worker's training."""
         run = self.runs["worker"]
         if self._hier.balance == "steps":
             rules = rules_of(fastenv.make_game(run.env, **without_agents(run.env_options)))
             weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = run.replace(env_options={**run.env_options, "round_weights": weights})
-        return envs.make_lanes(run)
+        return _make_rounds(run)
 
     def _make_manager_engine(self) -> Rounds:
         """Make the engine of the Manager's rounds."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = ENV if whole else run.env
-        (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
-        assert isinstance(engine, Rounds)
-        return engine
+        return _make_rounds(run.replace(env=env, env_options=values))
 
     # -- an iteration ----------------------------------------------------------------------------
 
@@ -188,12 +185,7 @@ class HierTrainer(Trainer):
     @property
     def next_policy(self) -> str:
         """The policy that learns in the next iteration."""
-        return next_policy(self._hier, self.decisions["worker"], self.decisions["manager"])
-
-    @property
-    def manager_bids(self) -> bool:
-        """Whether the Manager has learnt something."""
-        return self.trainers["manager"].iteration > 0
+        return self._hier.choose_policy(**self.decisions)
 
     def iterate(self) -> Metrics:
         """Let the policy whose turn it is learn from one rollout.
@@ -246,8 +238,9 @@ class HierTrainer(Trainer):
         if name == "manager":
             self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
             return
-        self.goals.begin(self._worker, self.manager_bids)
-        if self.manager_bids:
+        manager_bids = self.trainers["manager"].iteration > 0
+        self.goals.divide(manager_bids)
+        if manager_bids:
             self.trainers["worker"].reset_lanes()  # away with rounds that an older Manager has bid
 
     def _deal_cards(self) -> None:
@@ -259,7 +252,7 @@ class HierTrainer(Trainer):
         if name == "manager" and not self.worker_plays:
             return {"name": "rule_hard", "version": 0}
         partner = "worker" if name == "manager" else "manager"
-        version = self.partners[partner].version
+        version = self.trainers[partner].iteration
         return {"name": partner if version else "none", "version": version}
 
     # -- every step ------------------------------------------------------------------------------
@@ -273,13 +266,10 @@ class HierTrainer(Trainer):
         mask: np.ndarray,
     ) -> None:
         """Follow a step or a reset of the engine of a policy."""
-        of_worker = policy == "worker"
         if actions is not None:
-            self._stats.add(engine, self.goals.lanes if of_worker else None)
+            self._stats.add(engine, self.goals.lanes if policy == "worker" else None)
             if self.on_step is not None:
                 self.on_step(engine, actions, obs, mask)
-        if of_worker and isinstance(self._worker, BatchEngine):  # else it has bid before the others
-            self.goals.bid(self._worker, actions is not None, obs, mask)
 
     # -- the gate --------------------------------------------------------------------------------
 
@@ -381,7 +371,7 @@ class HierTrainer(Trainer):
         self._count()
         self.stage, self.learning = int(counters["stage"]), counters["policy"]
         self.worker_plays = bool(counters["worker_plays"])
-        self.goals.begin(self._worker, self.manager_bids)
+        self.goals.divide(self.trainers["manager"].iteration > 0)
         self._deal_cards()
         gate = state.values["gate"]
         if self._gate is not None and gate is not None:
@@ -397,22 +387,11 @@ class HierTrainer(Trainer):
             trainer.reset_lanes(shift)
 
 
-# -- turns -----------------------------------------------------------------------------------------
-
-
-def next_policy(config: HierConfig, worker_steps: int, manager_steps: int) -> str:
-    """Return ``"worker"`` or ``"manager"``: who is behind, after the Worker's warm start.
-
-    Stages follow from it: a rollout of the Manager, then as many of the Worker as keep the ratio.
-
-    Parameters
-    ----------
-    config : HierConfig
-    worker_steps, manager_steps : int
-        Decisions so far.
-    """
-    due = config.warm_start + config.ratio * manager_steps
-    return "worker" if worker_steps <= due else "manager"
+def _make_rounds(run: NativeRun) -> Rounds:
+    """Make the engine of the run of a policy."""
+    (engine,) = envs.make_lanes(run).engines
+    assert isinstance(engine, Rounds)
+    return engine
 
 
 # -- statistics ------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from training.apps.skullking.hindsight import MODES, Mode
-from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
+from training.apps.skullking.hindsight import MODES
+from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
@@ -21,7 +20,7 @@ from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.loss import Auxiliary, ShuffledParts
 from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
-from training.run.engine import Engine
+from training.run.engine import Engine, as_bytes
 from training.run.options import require
 from training.run.seating import has_agents
 from training.run.seeds import stream_seed
@@ -59,40 +58,6 @@ class ManagerSamples(NamedTuple):
     others: Tensor
     rewards: Tensor
     there: Tensor
-
-
-# Returns all samples of a rollout, given the info of the step that each decision made, of the round
-# it ended if it ended one: columns by name, int32 (T, N).
-Gather = Callable[[Rollout, dict[str, Array]], WorkerSamples | ManagerSamples]
-BID_COLUMNS = ("ended_cards", "ended_won")
-
-
-def gather_decisions(
-    relabel: Relabeller, rollout: Rollout, columns: dict[str, Array]
-) -> WorkerSamples:
-    """Gather a Worker's decisions of the finished rounds, relabelled."""
-    obs, reward, done = (x.cpu().numpy() for x in (rollout.obs, rollout.reward, rollout.done))
-    relabelled = relabel(obs, reward, done, Columns(**columns))
-    place, new_obs, ret = (
-        torch.from_numpy(x).to(rollout.device)
-        for x in (relabelled.place, relabelled.obs, relabelled.ret)
-    )
-    mask, action, logp = (
-        x.flatten(0, 1).index_select(0, place) for x in (rollout.mask, rollout.action, rollout.logp)
-    )
-    return WorkerSamples(new_obs, mask, action, logp, ret)
-
-
-def gather_bids(rollout: Rollout, columns: dict[str, Array]) -> ManagerSamples:
-    """Gather the bids of a Manager whose step played their round out, and their results."""
-    cards, won = (columns[name].reshape(-1) for name in BID_COLUMNS)
-    index = np.flatnonzero(cards)
-    bid = rollout.action.flatten().cpu().numpy()[index]
-    cards, won = cards[index], won[index]
-    obs = rollout.obs[:-1].flatten(0, 1)
-    obs = obs.index_select(0, torch.from_numpy(index).to(obs.device))
-    rest = (bid, won.astype(np.int64), cards.astype(np.int64), *relabel_bids(cards, bid, won))
-    return ManagerSamples(*(x.to(rollout.device) for x in (obs, *map(torch.from_numpy, rest))))
 
 
 # -- losses, each a mean over samples, before its weight -------------------------------------------
@@ -180,31 +145,25 @@ class Hindsight(Auxiliary):
 
     Parameters
     ----------
-    mode : Mode
-    columns : sequence of str
-        Names of the info columns that ``gather`` reads.
-    gather : callable
-        See :data:`Gather`.
-    loss : callable
+    mode : str
+        See :data:`training.apps.skullking.hindsight.MODES`.
     steps, lanes : int
         Size of a rollout, T and N.
     seed : int
         Of the orders.
     """
 
-    def __init__(
-        self,
-        mode: Mode,
-        columns: tuple[str, ...],
-        gather: Gather,
-        loss: Loss,
-        steps: int,
-        lanes: int,
-        seed: int,
-    ) -> None:
-        self._mode, self._gather, self._loss = mode, gather, loss
-        self._columns = {name: np.zeros((steps, lanes), np.int32) for name in columns}
+    def __init__(self, mode: str, steps: int, lanes: int, seed: int) -> None:
+        self._weight, self._loss = MODES[mode].weight, LOSSES[mode]
+        # Of the round that a decision has ended, if it has.
+        self._columns = {
+            name: np.zeros((steps, lanes), np.int32) for name in ("ended_cards", "ended_won")
+        }
         self._parts = ShuffledParts(seed)
+
+    def gather(self, rollout: Rollout, cards: Array, won: Array) -> WorkerSamples | ManagerSamples:
+        """Gather all samples of a rollout, given cards and tricks of ended rounds, int32 (T, N)."""
+        raise NotImplementedError
 
     def observe(self, t: int, engine: Any) -> None:
         """Keep the columns of a step."""
@@ -213,7 +172,7 @@ class Hindsight(Auxiliary):
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Gather the samples of a rollout."""
-        self._samples = self._gather(rollout, self._columns)
+        self._samples = self.gather(rollout, *self._columns.values())
         self._parts.begin(minibatches)
         self._sum, self._count = torch.zeros((), device=rollout.device), 0
 
@@ -227,7 +186,7 @@ class Hindsight(Auxiliary):
         loss = self._loss(net, picked)
         self._sum += loss.detach()
         self._count += 1
-        return self._mode.weight * loss
+        return self._weight * loss
 
     def metrics(self) -> dict[str, float]:
         """Return the mean loss before its weight, and how many samples there were."""
@@ -243,6 +202,61 @@ class Hindsight(Auxiliary):
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self._parts.generator.set_state(saved["generator"])
+
+
+class WorkerHindsight(Hindsight):
+    """Hindsight of a Worker: its decisions of finished rounds, with the tricks won as the goal.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of the Worker tier.
+    gamma : float
+        Discount of a decision.
+    mode, steps, lanes, seed
+        See :class:`Hindsight`.
+    """
+
+    def __init__(
+        self, engine: Any, gamma: float, mode: str, steps: int, lanes: int, seed: int
+    ) -> None:
+        super().__init__(mode, steps, lanes, seed)
+        self._relabel = Relabeller(engine, gamma)
+        self._rows = np.empty((steps, lanes), engine.spec.state_dtype)
+
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
+        """Keep the rows before a decision."""
+        as_bytes(self._rows)[t] = as_bytes(engine.get_states())
+        return logits
+
+    def gather(self, rollout: Rollout, cards: Array, won: Array) -> WorkerSamples:
+        """Gather the decisions of the finished rounds."""
+        reward, done = rollout.reward.cpu().numpy(), rollout.done.cpu().numpy()
+        relabelled = self._relabel(self._rows, reward, done, cards, won)
+        place, obs, ret = (
+            torch.from_numpy(x).to(rollout.device)
+            for x in (relabelled.place, relabelled.obs, relabelled.ret)
+        )
+        mask, action, logp = (
+            x.flatten(0, 1).index_select(0, place)
+            for x in (rollout.mask, rollout.action, rollout.logp)
+        )
+        return WorkerSamples(obs, mask, action, logp, ret)
+
+
+class ManagerHindsight(Hindsight):
+    """Hindsight of a Manager: its bids whose step played their round out, and their results."""
+
+    def gather(self, rollout: Rollout, cards: Array, won: Array) -> ManagerSamples:
+        """Gather the bids of the finished rounds."""
+        cards, won = cards.reshape(-1), won.reshape(-1)
+        index = np.flatnonzero(cards)
+        bid = rollout.action.flatten().cpu().numpy()[index]
+        cards, won = cards[index], won[index]
+        obs = rollout.obs[:-1].flatten(0, 1)
+        obs = obs.index_select(0, torch.from_numpy(index).to(obs.device))
+        rest = (bid, won.astype(np.int64), cards.astype(np.int64), *relabel_bids(cards, bid, won))
+        return ManagerSamples(*(x.to(rollout.device) for x in (obs, *map(torch.from_numpy, rest))))
 
 
 def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
@@ -265,14 +279,11 @@ def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
     require(name in fitting, "native.hindsight", name, f"{allowed} in the {policy} tier")
     allowed = f"'off' with a memory (recurrent={native.recurrent!r})"
     require(native.recurrent == "none", "native.hindsight", name, allowed)
-    columns: tuple[str, ...] = BID_COLUMNS
-    gather: Gather = gather_bids
+    how = name, ppo.n_steps, config.num_envs, stream_seed(config.seed, "auxiliary")
     if policy == "worker":
         allowed = f"'off' with reward={game.reward!r}: it computes the shaped reward"
         require(game.reward == "shaped", "native.hindsight", name, allowed)
-        columns, gather = Columns._fields, partial(gather_decisions, Relabeller(game, ppo.gamma))
-    else:
-        allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
-        require(game.scoring != "rascal_cannon", "native.hindsight", name, allowed)
-    sizes, seed = (ppo.n_steps, config.num_envs), stream_seed(config.seed, "auxiliary")
-    return Hindsight(MODES[name], columns, gather, LOSSES[name], *sizes, seed)
+        return WorkerHindsight(engine, ppo.gamma, *how)
+    allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
+    require(game.scoring != "rascal_cannon", "native.hindsight", name, allowed)
+    return ManagerHindsight(*how)

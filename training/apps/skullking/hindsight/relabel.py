@@ -1,8 +1,8 @@
-"""Rollouts in hindsight: ``fastenv.skullking.relabel`` over all finished rounds of all lanes.
+"""Finished rounds in hindsight: with the tricks won as the goal, and with other bids.
 
-Rewards and values of abilities come from tables that are filled by the functions of the game, so
-that no number of theirs stands here. What is written must be what the reference writes, bit for
-bit.
+A Worker's row with another bid is the same round with another goal, and the engine encodes it.
+Rewards come from tables that are filled by the functions of the game, so that no number of theirs
+stands here. What is made is what ``fastenv.skullking.relabel`` makes in plain Python, bit for bit.
 """
 
 from __future__ import annotations
@@ -12,55 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.numba_cache import cached_njit
-from fastenv.skullking.blocks_round import ability_values
-from fastenv.skullking.config import SkullKingConfig
-from fastenv.skullking.layout import layout
 from fastenv.skullking.rewards import bet_reward, bid_reward, trick_reward
-from fastenv.skullking.tables import MAX_CARDS, Tier
+from fastenv.skullking.tables import MAX_CARDS, Phase
+from training.apps.skullking.rules import rules_of
+from training.run.engine import take_rows
 
 Array = npt.NDArray[Any]
 
 _TRICKS = range(MAX_CARDS + 1)
-_WANTED = range(-MAX_CARDS, MAX_CARDS + 1)
 
-
-class Offsets(NamedTuple):
-    """Where the blocks of an observation begin that a goal changes or that count tricks."""
-
-    status: int
-    needed_flags: int
-    urgency: int
-    goal: int
-    must_win_all: int
-    pirates: int
-    ability_state: int
-    ability_value: int
-    allies: int
-
-
-class Tables(NamedTuple):
-    """Rewards and values as functions of small whole numbers, float64.
-
-    ``trick[won, MAX_CARDS + wanted, left]``, ``bet[bet / 10]`` of a goal that is met,
-    ``ability[MAX_CARDS + wanted, harry, rascal, rosie or bendt]``.
-    """
-
-    trick: Array
-    bet: Array
-    ability: Array
-
-
-class Columns(NamedTuple):
-    """Info columns that are relabelled beside observations and rewards; int32, shape (T, N).
-
-    The info columns of these names behind each decision, those of the ended round where it ended
-    one.
-    """
-
-    ended_cards: Array
-    ended_won: Array
-    allies_on_track: Array
+# -- of a Worker -----------------------------------------------------------------------------------
 
 
 class Relabelled(NamedTuple):
@@ -81,162 +42,96 @@ class Relabeller:
 
     Parameters
     ----------
-    game : SkullKingConfig
-        Its rewards and its layout.
+    engine : BatchEngine
+        Of the Worker tier; its lanes are not touched.
     gamma : float
         Discount of a decision.
     """
 
-    def __init__(self, game: SkullKingConfig, gamma: float) -> None:
-        starts = {b.name: b.offset for b in layout(Tier.WORKER, game.num_players)}
-        self._offsets = Offsets(*(starts[name] for name in Offsets._fields))
-        self._progress, self._pending = starts["progress"], starts["tigress_pending"]
-        self._tables = _make_tables(game)
-        self._bonus, self._gamma = float(game.goal_bonus), gamma
+    def __init__(self, engine: Any, gamma: float) -> None:
+        self._engine, self._gamma = engine, gamma
+        self._game = game = rules_of(engine.game)
 
-    def __call__(self, obs: Array, reward: Array, done: Array, columns: Columns) -> Relabelled:
+        def trick(won: bool, wanted: int) -> list[float]:
+            return [trick_reward(won, wanted, left, game.needed_after) for left in _TRICKS]
+
+        # By whether the trick is won, the tricks wanted from -MAX_CARDS on, and those left.
+        wanted = range(-MAX_CARDS, MAX_CARDS + 1)
+        self._trick = np.array([[trick(won, w) for w in wanted] for won in (False, True)])
+        self._bet = np.array([bet_reward(10 * tens, exact=True) for tens in range(3)])
+
+    def __call__(
+        self, rows: Array, reward: Array, done: Array, ended_cards: Array, ended_won: Array
+    ) -> Relabelled:
         """Relabel every round that begins and ends within a rollout.
 
         Parameters
         ----------
-        obs : ndarray of float32, shape (T + 1, N, D)
+        rows : ndarray, shape (T, N)
+            Before each decision.
         reward : ndarray of float32, shape (T, N)
         done : ndarray of bool, shape (T, N)
-        columns : Columns
+        ended_cards, ended_won : ndarray of int32, shape (T, N)
+            The info columns of these names of the round that a decision has ended, if it has.
         """
-        no_trick = obs[0, :, self._progress + 2] == 0
-        fresh = no_trick & (obs[0, :, self._pending] == 0)
-        rounds = np.empty((int(done.sum()), 3), np.int64)
-        rounds = rounds[: _find_rounds(fresh, done, columns.ended_cards, rounds)]
-        size = int((rounds[:, 2] - rounds[:, 1] + 1).sum())
-        out = Relabelled(
-            np.empty(size, np.int64),
-            np.empty((size, obs.shape[2]), np.float32),
-            np.empty(size, np.float32),
-            np.empty(size, np.float32),
-        )
-        _relabel_rounds(
-            *(rounds, obs, reward, columns.ended_won, columns.allies_on_track),
-            *(self._offsets, self._tables, self._bonus, self._gamma),
-            *out,
-        )
-        return out
+        lane, first, last = _find_rounds(rows[0], done, ended_cards)
+        length = last - first + 1
+        ends = length.cumsum()  # of each round, the place behind its last decision
+        step = np.arange(length.sum()) - (ends - length).repeat(length)
+        place = (first.repeat(length) + step) * done.shape[1] + lane.repeat(length)
+        played, every = take_rows(rows.reshape(-1), place), np.arange(len(place))
+        goal = ended_won[last, lane].astype(np.int64)
+        played["bid"][every, played["agent"]] = goal.repeat(length)
+        won = played["won"][every, played["agent"]].astype(np.int64)
+        left = played["cards"].astype(np.int64) - played["tricks"]
+        won_after, left_after = np.append(won[1:], 0), np.append(left[1:], 0)
+        won_after[ends - 1], left_after[ends - 1] = goal, 0
+        paid = self._trick[won_after - won, MAX_CARDS + goal.repeat(length) - won, left]
+        paid[ends - 1] += self._game.goal_bonus
+        final = played[ends - 1]
+        own = final["rascal_seat"] == final["agent"]
+        paid[ends - 1] += np.where(own, self._bet[final["rascal_bet"] // 10], 0.0)
+        goes_on = left_after == left  # the decision has ended no trick
+        rewards = np.where(goes_on, reward.reshape(-1)[place], paid).astype(np.float32)
+        obs = self._engine.encode_obs_many(played, trusted=True)
+        return Relabelled(place, obs, rewards, self._discount(rewards, length, ends))
+
+    def _discount(self, rewards: Array, length: Array, ends: Array) -> Array:
+        """Return the discounted returns of the decisions of rounds, float32 (M,)."""
+        returns, ret = np.empty_like(rewards), np.zeros(len(ends))
+        for back in range(length.max(initial=0)):
+            there = back < length
+            at = (ends - 1 - back)[there]
+            ret[there] = rewards[at] + self._gamma * ret[there]
+            returns[at] = ret[there]
+        return returns
 
 
-def _make_tables(game: SkullKingConfig) -> Tables:
-    def trick(won: bool, wanted: int, left: int) -> float:
-        return trick_reward(won, wanted, left, game.needed_after)
+def _find_rounds(rows: Array, done: Array, ended_cards: Array) -> tuple[Array, Array, Array]:
+    """Find the rounds that begin and end within a rollout, lane by lane.
 
-    flags = (False, True)
-    tricks = [[[trick(won, w, left) for left in _TRICKS] for w in _WANTED] for won in flags]
-    ability = [
-        [[[ability_values(wanted, h, r, o) for o in flags] for r in flags] for h in flags]
-        for wanted in _WANTED
-    ]
-    bet = [bet_reward(10 * k, exact=True) for k in range(3)]
-    return Tables(np.array(tricks), np.array(bet), np.array(ability))
+    Parameters
+    ----------
+    rows : ndarray, shape (N,)
+        Before its first decisions.
+    done, ended_cards : ndarray, shape (T, N)
 
-
-@cached_njit(nogil=True)
-def _find_rounds(
-    fresh,  # IN bool (N,): the first observation begins a round
-    done,  # IN bool (T, N)
-    ended_cards,  # IN int32 (T, N)
-    rounds_out,  # OUT int64 (at least as many as there are, 3): lane, first and last decision
-):
-    """Write the rounds that begin and end within the rollout; return how many."""
-    steps, lanes = done.shape
-    count = 0
-    for lane in range(lanes):
-        first = 0 if fresh[lane] else -1
-        for t in range(steps):
-            if done[t, lane]:
-                if first >= 0 and ended_cards[t, lane] > 0:  # else its episode was cut off
-                    rounds_out[count, 0] = lane
-                    rounds_out[count, 1] = first
-                    rounds_out[count, 2] = t
-                    count += 1
-                first = t + 1
-    return count
+    Returns
+    -------
+    lane, first, last : ndarray of int64, shape (rounds,)
+        First and last decision of each.
+    """
+    lane, last = np.nonzero(done.T)
+    first = np.append(0, last[:-1] + 1)[: len(last)]
+    opens = np.append(True, lane[1:] != lane[:-1])[: len(last)]  # the first to end in its lane
+    first[opens] = 0
+    fresh = (rows["tricks"] == 0) & (rows["phase"] != Phase.TIGRESS)
+    whole = fresh[lane] | ~opens
+    whole &= ended_cards[last, lane] > 0  # else its episode was cut off
+    return lane[whole], first[whole], last[whole]
 
 
-@cached_njit(nogil=True)
-def _relabel_rounds(
-    rounds,  # IN int64 (R, 3)
-    obs,  # IN float32 (T + 1, N, D)
-    reward,  # IN float32 (T, N)
-    ended_won,  # IN int32 (T, N)
-    allies_on_track,  # IN int32 (T, N)
-    at,  # Offsets
-    tables,
-    goal_bonus,
-    gamma,
-    place_out,  # OUT int64 (M,)
-    obs_out,  # OUT float32 (M, D)
-    reward_out,  # OUT float32 (M,)
-    ret_out,  # OUT float32 (M,)
-):
-    lanes, most = reward.shape[1], len(tables.ability) // 2
-    row = 0
-    for k in range(len(rounds)):
-        lane, first, last = rounds[k]
-        goal = ended_won[last, lane]
-        for t in range(first, last + 1):
-            before = obs[t, lane]
-            place_out[row] = t * lanes + lane
-            obs_out[row] = before
-            good = allies_on_track[t - 1, lane] if t > first else 0
-            won, left = _round_tenths(before[at.status + 1]), _round_tenths(before[at.status + 3])
-            _write_goal(goal, won, left, good, at, tables.ability, obs_out[row])
-            won_after, left_after = goal, 0
-            if t < last:
-                after = obs[t + 1, lane]
-                won_after, left_after = (
-                    _round_tenths(after[at.status + 1]),
-                    _round_tenths(after[at.status + 3]),
-                )
-            if left_after == left:  # the trick goes on
-                reward_out[row] = reward[t, lane]
-            else:
-                paid = tables.trick[won_after - won, most + goal - won, left]
-                if t == last:
-                    paid += goal_bonus
-                    paid += tables.bet[int(2.0 * before[at.ability_state + 1] + 0.5)]
-                reward_out[row] = paid
-            row += 1
-        ret = 0.0
-        for back in range(row - 1, row - 2 - (last - first), -1):
-            ret = reward_out[back] + gamma * ret
-            ret_out[back] = ret
-
-
-@cached_njit(nogil=True, inline="always")
-def _round_tenths(x):
-    return int(10.0 * x + 0.5)
-
-
-@cached_njit(nogil=True)
-def _write_goal(goal, won, left, good, at, ability, obs_out):
-    """Write what an observation shows of a goal; sums and quotients are those of the reference."""
-    wanted, most = goal - won, len(ability) // 2
-    obs_out[at.status] = goal / 10
-    obs_out[at.status + 2] = wanted / 10
-    obs_out[at.needed_flags] = wanted <= left
-    obs_out[at.needed_flags + 1] = wanted == 0
-    obs_out[at.needed_flags + 2] = wanted < 0
-    obs_out[at.urgency] = min(max(wanted / max(left, 1), -1.0), 1.0)
-    for k in range(most + 1):
-        obs_out[at.goal + k] = k == goal
-    obs_out[at.must_win_all] = wanted == left and left > 0
-    harry, rascal = obs_out[at.pirates] > 0, obs_out[at.pirates + 3] > 0
-    other = obs_out[at.pirates + 1] > 0 or obs_out[at.pirates + 2] > 0
-    values = ability[most + wanted, int(harry), int(rascal), int(other)]
-    for k in range(3):
-        obs_out[at.ability_value + 1 + k] = values[k]
-    obs_out[at.allies + 1] = 0.2 * (good if 0 <= wanted <= left else 0)
-
-
-# -- other bids ------------------------------------------------------------------------------------
+# -- of a Manager ----------------------------------------------------------------------------------
 
 # Of bids by cards dealt, bid and tricks won, docs/skullking.md, 10.4; float64.
 BID_REWARD = np.array(

@@ -39,8 +39,6 @@ class Rigid(Partner):
     Row by row, so that it does not depend on who else is asked.
     """
 
-    version = 1
-
     def __init__(self, obs_size, sight=shown):
         self.weights, self.see = np.random.default_rng(0).normal(size=(11, obs_size)), sight
 

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
 from fastenv.skullking.rules import score_round
 from fastenv.skullking.tables import Scoring
@@ -18,7 +17,6 @@ from tests.tables import walk
 from training.apps.skullking.hindsight import MODES
 from training.apps.skullking.hindsight.auxiliary import make_run_auxiliary, tricks_log_probs
 from training.apps.skullking.hindsight.decode import decoding, expected_points
-from training.apps.skullking.hindsight.relabel import Columns, Relabeller
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.players.trained import load
@@ -176,8 +174,8 @@ def others_of(mode, s):
 def test_worker_samples_are_the_finished_rounds_of_the_rollout(mode):
     trainer, hindsight = collected(mode)
     rollout, samples, columns = trainer.rollout, hindsight._samples, hindsight._columns
-    found = Relabeller(SkullKingConfig(tier="worker"), 0.99)(
-        *(x.numpy() for x in (rollout.obs, rollout.reward, rollout.done)), Columns(**columns)
+    found = hindsight._relabel(
+        hindsight._rows, rollout.reward.numpy(), rollout.done.numpy(), *columns.values()
     )
     rounds = finished_rounds(RolloutView(rollout, columns))
     assert len(samples.obs) == len(found.place) == sum(map(len, rounds)) > 300
@@ -205,7 +203,7 @@ class RolloutView:
         self.obs, self.reward, self.done = (
             x.numpy() for x in (rollout.obs, rollout.reward, rollout.done)
         )
-        self.ended_bid = np.zeros(self.done.shape, np.int32)
+        self.ended_bid = self.allies_on_track = np.zeros(self.done.shape, np.int32)
         vars(self).update(columns)
 
 

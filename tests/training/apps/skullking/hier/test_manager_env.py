@@ -12,10 +12,12 @@ from tests.slow import diagonal
 from tests.tables import walk
 from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv
 from training.apps.skullking.hier.options import GoalShares
+from training.players.bots import Bot
 from training.players.network import seen_by, shown
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
+from training.selfplay.seated import SeatedEngine
 
 WORKER, FLAT, MANAGER = (f"SkullKing{tier}-v0" for tier in ("Worker", "Flat", "Manager"))
 VARIANTS = [
@@ -186,9 +188,10 @@ def shares_of(manager, estimate, uniform):
 
 def lanes_of(rigid, shares=None, manager_bids=True):
     observer = make_engine("SkullKingManager-v0", 1, RULES)
-    goals = GoalLanes(N, shares or GoalShares(), observer, rigid(171))
-    engine = make_engine("SkullKingWorker-v0", N, RULES)
-    goals.begin(engine, manager_bids)
+    worker = make_engine("SkullKingWorker-v0", N, RULES)
+    engine = SeatedEngine(worker, Bot("rule_hard", worker))
+    goals = GoalLanes(engine, shares or GoalShares(), observer, rigid(171))
+    goals.divide(manager_bids)
     return goals, engine
 
 
@@ -222,18 +225,18 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
     obs, mask = ours.obs.copy(), ours.mask.copy()
     for engine, out in ((ours, {"obs_out": obs, "mask_out": mask}), (theirs, {})):
         engine.reset_many(seeds=SEED, **out)
-    goals.bid(ours, False, obs, mask)
-    ended = 0
+    ended = paid = 0
     for step in range(30):
         if step:
             # any legal card: hands, and so what is legal, do not depend on the goal
             actions = np.where(mask != 0, rng.random(mask.shape), -1).argmax(1)
             ours.step_many(actions, obs_out=obs, mask_out=mask)
-            flags = [x.copy() for x in (ours.reward, ours.terminated, ours.truncated)]
-            goals.bid(ours, True, obs, mask)
-            np.testing.assert_array_equal(flags, [ours.reward, ours.terminated, ours.truncated])
             theirs.step_many(actions)
+            for name in ("terminated", "truncated", "ep_length"):
+                np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), name)
+            np.testing.assert_array_equal(ours.reward[~bidding], theirs.reward[~bidding])
             ended += int(ours.terminated[bidding].sum())
+            paid += int((ours.reward[bidding & (ours.terminated != 0)] != 0).sum())
         rows, plain = ours.get_states(), theirs.get_states()
         np.testing.assert_array_equal(rows[~bidding], plain[~bidding])
         for name in ("hand", "stock", "bots", "round_idx", "first_leader", "table_card", "rng"):
@@ -245,6 +248,7 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
         bids = manager.choose(observer.encode_obs_many(rows[fresh], trusted=True), legal)
         np.testing.assert_array_equal(ours.info["bid"][fresh], bids)
     assert ended > 20  # rounds that the Manager has bid were played to their ends
+    assert paid > ended / 2  # the bid for the next round does not clear what the last one paid
 
 
 def test_shares_that_cannot_be_are_refused():

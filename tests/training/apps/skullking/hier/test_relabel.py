@@ -1,28 +1,22 @@
 """Rollouts in hindsight against the reference, round by round and bit for bit (T25)."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
-from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import layout
 from fastenv.skullking.relabel import relabel_bid, relabel_round
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
 from tests.slow import every
 from tests.tables import walk
-from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
+from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 
 GAMMA = 0.97
 
 
-def config_of(table):
-    return SkullKingConfig(tier="worker", **table)
-
-
 def relabelled(rollout, table, gamma=GAMMA):
-    columns = Columns(rollout.ended_cards, rollout.ended_won, rollout.allies_on_track)
-    return Relabeller(config_of(table), gamma)(rollout.obs, rollout.reward, rollout.done, columns)
+    columns = rollout.ended_cards, rollout.ended_won
+    relabel = Relabeller(engine_of(1, table), gamma)
+    return relabel(rollout.rows, rollout.reward, rollout.done, *columns)
 
 
 def slowly(rollout, table):
@@ -109,50 +103,29 @@ def layout_of(table):
     return {block.name: block for block in layout(Tier.WORKER, table.get("num_players", 4))}
 
 
+# Every number of cards, pirates and bets, allies, undecided tricks: whatever rounds have.
+FULL = {"abilities": "auto", "tigress": "agent", "round_weights": "uniform"}
+
+
 @walk("seed", every(2, range(5)))
-@walk("table", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
-def test_rounds_made_by_hand(table, seed):
-    """Every number of cards and tricks, pirates in hand, bets, allies, undecided tricks."""
-    check(random_rounds(np.random.default_rng(seed), table), table)
-
-
-def random_rounds(rng, table, steps=40, lanes=30):
-    at = layout_of(table)
-    size = max(block.stop for block in at.values())
-    out = SimpleNamespace(
-        obs=rng.random((steps + 1, lanes, size), np.float32),
-        reward=rng.random((steps, lanes), np.float32),
-        done=np.zeros((steps, lanes), np.bool_),
-        allies_on_track=rng.integers(0, 3, (steps, lanes), dtype=np.int32),
-        ended_cards=np.zeros((steps, lanes), np.int32),
-        ended_bid=np.zeros((steps, lanes), np.int32),
-        ended_won=np.zeros((steps, lanes), np.int32),
-    )
-    for lane in range(lanes):
-        # Some lanes begin with a round, some within one: before its first trick or behind it.
-        cards, goal, won, left, pending = [(0,) * 5, (5, 2, 0, 5, 1), (5, 2, 1, 3, 0)][lane % 3]
-        for t in range(steps + 1):
-            if left == 0:
-                cards = left = int(rng.integers(1, 11))
-                goal, won, pending = int(rng.integers(0, cards + 1)), 0, 0
-            obs = out.obs[t, lane]
-            status = [goal / 10, won / 10, (goal - won) / 10, left / 10]
-            obs[at["status"].offset :][:4] = status
-            obs[at["progress"].offset + 2] = (cards - left) / 10
-            obs[at["tigress_pending"].offset] = pending
-            obs[at["pirates"].offset :][:5] = rng.integers(0, 2, 5)
-            obs[at["ability_state"].offset + 1] = rng.integers(0, 3) / 2
-            if t == steps:
-                break
-            pending = int(not pending and rng.integers(4) == 0)
-            if not pending:
-                left -= 1
-                won += int(rng.integers(2))
-            if left == 0:
-                out.done[t, lane] = True
-                ended = cards, goal, won
-                out.ended_cards[t, lane], out.ended_bid[t, lane], out.ended_won[t, lane] = ended
-    return out
+@walk("more", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
+def test_rounds_of_all_sizes_with_abilities(seed, more):
+    table, rng = {**FULL, **more}, np.random.default_rng(seed)
+    engine = engine_of(100, table)
+    rollout = play(engine, 60, seed=100 + seed)
+    # The rule seldom bets: each lane has a bet in all its rounds, its own or another's.
+    rows = rollout.rows
+    rows["rascal_seat"] = (rows["agent"] + (rng.random(100) < 0.2)) % 4
+    rows["rascal_bet"] = 10 * rng.integers(0, 3, 100)
+    shown = engine.encode_obs_many(rows.reshape(-1), trusted=True)
+    rollout.obs[:-1] = shown.reshape(rollout.obs[:-1].shape)
+    check(rollout, table)
+    at = {block.name: block.offset for block in layout(Tier.WORKER, table.get("num_players", 4))}
+    assert set(rollout.ended_cards[rollout.done].tolist()) == set(range(1, 11))
+    bets = rollout.obs[:-1][rollout.done][:, at["ability_state"] + 1]
+    assert set(bets.tolist()) >= {0.0, 0.5, 1.0}
+    assert rollout.obs[:-1, :, at["pirates"] : at["pirates"] + 5].any((0, 1)).all()
+    assert len(set(rollout.allies_on_track.ravel().tolist())) > 1
 
 
 def test_other_bids_are_those_of_the_reference():

@@ -112,6 +112,14 @@ def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, targ
         assert [test["number"] for test in tests] == list(range(1, len(tests) + 1))
 
 
+def test_a_gate_has_the_options_of_every_gate(hier_config):
+    gate = hier_config(hier={"gate": {"target": 0.3, "method": "eprocess"}}).hier.gate
+    assert (gate.method, gate.n_max, gate.tests, gate.every) == ("eprocess", 20_000, 10, 10)
+    assert hier_config(hier={"gate": {"target": None, "every": 5}}).hier.gate is None  # as stored
+    with pytest.raises(ConfigError, match=r"hier\.gate\.n_max=10: test 10 of the run"):
+        hier_config(hier={"gate": {"target": 0.3, "n_max": 10}})
+
+
 @walk(
     ("assignment", "says"),
     [

@@ -12,7 +12,7 @@ from tests.tables import walk
 from tests.training.killing import killed_at, rating_rows
 from training.apps.skullking.hier.options import check
 from training.apps.skullking.hier.trainer import HierTrainer
-from training.apps.skullking.whole_games import PairNet, WholeGames
+from training.apps.skullking.whole_games import Pair, PairNet
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
 from training.nets.distribution import Sampler, mode
@@ -79,10 +79,10 @@ def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypat
 
     def games_of(number):
         if number not in games:
-            pair = trainer.league.pool.members[number].net
-            nets = {"manager": pair.manager, "worker": pair.worker}
+            both = trainer.league.pool.members[number].net
+            nets = {"manager": both.manager, "worker": both.worker}
             logits = {name: make_logits(net) for name, net in nets.items()}
-            games[number] = WholeGames(trainer.config.env_options, logits)
+            games[number] = Pair(trainer.config.env_options, logits)
         return games[number]
 
     def watched(player, engine, lanes):
@@ -178,15 +178,18 @@ def test_the_managers_bid_is_made_before_others_play(make_player, monkeypatch, o
 
     begin = worker.on_begin
 
+    def bidding():
+        return np.isin(np.arange(worker.num_envs), trainer.goals.lanes["manager"])
+
     def begins(fresh, obs, mask):
-        bids.lanes = np.flatnonzero(fresh & trainer.goals._bidding).tolist()
+        bids.lanes = np.flatnonzero(fresh & bidding()).tolist()
         begin(fresh, obs, mask)
 
     def steps(actions, obs_out=None, mask_out=None, select=None, autoreset=True):
         rows = worker.get_states()
         other = rows["actor"] != rows["agent"]
         playing = other & (rows["phase"] == Phase.PLAY) & (np.asarray(select) != 0)
-        for lane in np.flatnonzero(playing & trainer.goals._bidding).tolist():
+        for lane in np.flatnonzero(playing & bidding()).tolist():
             assert rows["bid"][lane, rows["agent"][lane]] == made[lane]
             seen.append(int(rows["table_len"][lane]))
         step(actions, obs_out, mask_out, select=select, autoreset=autoreset)

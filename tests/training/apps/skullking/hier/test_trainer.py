@@ -7,7 +7,7 @@ import torch
 from tests.tables import walk
 from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.apps.skullking.hier.options import HierConfig
-from training.apps.skullking.hier.trainer import RoundStats, next_policy
+from training.apps.skullking.hier.trainer import RoundStats
 from training.callbacks.gate import policy_hash
 from training.players.bots import Bot
 from training.run.envs import make_engine
@@ -165,7 +165,7 @@ def test_decisions_keep_their_ratio_after_the_warm_start(rollouts, ratio):
     worker, manager = rollouts
     steps, order = {"worker": 0, "manager": 0}, []
     for _ in range(5000):
-        name = next_policy(config, steps["worker"], steps["manager"])
+        name = config.choose_policy(**steps)
         steps[name] += worker if name == "worker" else manager
         order.append(name)
         if steps["manager"]:

@@ -5,7 +5,7 @@ import pytest
 
 from fastenv.skullking.tables import Phase
 from tests.tables import walk
-from training.apps.skullking import matches
+from training.apps.skullking.evaluation import match
 from training.apps.skullking.whole_games import BIDS, CARDS, Pair, in_whole_games
 from training.nets.actor_critic import RecurrentLogits
 from training.players.bots import Bot
@@ -15,24 +15,20 @@ from training.run.envs import make_engine
 SEED = 23
 
 
-@pytest.fixture(params=[None, "memory"])
-def pair(request, hier_config):
-    rng = np.random.default_rng(SEED)
-    config = hier_config(env_options={"obs_ext": request.param})
-    worker = make_engine(config.env, 1, config.env_options)
+@pytest.mark.parametrize("ext", [None, "memory"])
+def test_manager_bids_and_worker_plays(ext):
+    engine, rng = match("rule_medium", 4, 0).make_engine(), np.random.default_rng(SEED)
+    worker = make_engine("SkullKingWorker-v0", 1, {"obs_ext": ext})
     bids, cards = (rng.normal(size=(n, 11)).astype(np.float32) for n in (171, *worker.obs_shape))
-    return Pair(config, lambda obs: obs @ bids, lambda obs: obs @ cards)
-
-
-def test_manager_bids_and_worker_plays(pair):
-    engine = matches.match("rule_medium", 4, 0).make_engine()
+    logits = {"manager": lambda obs: obs @ bids, "worker": lambda obs: obs @ cards}
+    pair = Pair({"obs_ext": ext}, logits)
     observers = {
-        Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
-        Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),
+        Phase.BID: (make_engine("SkullKingManager-v0", 1), logits["manager"]),
+        Phase.PLAY: (worker, logits["worker"]),
     }
-    n, bids, lanes = engine.num_envs, 0, every_lane(engine)
+    n, bid, lanes = engine.num_envs, 0, every_lane(engine)
     engine.reset_many(seeds=SEED)
-    whole, rule = pair.player(pair.bids)(engine), Bot("rule_hard", engine)
+    whole, rule = pair.player(engine), Bot("rule_hard", engine)
     halves = {name: make(engine) for name, make in pair.halves("heuristic").items()}
     for player in (whole, rule, *halves.values()):
         begin_all(player, engine, 0)
@@ -46,14 +42,14 @@ def test_manager_bids_and_worker_plays(pair):
                 seen = observer.encode_obs_many(rows[own])
                 ours[own] = np.where(mask[own] != 0, logits(seen), -np.inf).argmax(1)
         bidding = phase == Phase.BID
-        bids += bidding.sum()
+        bid += bidding.sum()
         np.testing.assert_array_equal(whole.act(engine, lanes), ours)
         by_bids, by_cards = (halves[name].act(engine, lanes) for name in (BIDS, CARDS))
         np.testing.assert_array_equal(by_bids[~bidding], rule.act(engine, lanes)[~bidding])
         np.testing.assert_array_equal(by_bids[bidding], ours[bidding])
         np.testing.assert_array_equal(by_cards[~bidding], ours[~bidding])
         engine.step_many(ours, autoreset=False)
-    assert bids == 10 * n
+    assert bid == 10 * n
 
 
 # -- networks of smaller tiers ---------------------------------------------------------------------
@@ -86,7 +82,7 @@ class Counting(RecurrentLogits):
 )
 def test_memory_begins_where_an_episode_of_the_training_began(env, options, own, forgets):
     """Rounds begin with bids, which are the bot's where the network plays the cards."""
-    network, engine = Counting(), matches.match("rule_hard", 2, 0).make_engine()
+    network, engine = Counting(), match("rule_hard", 2, 0).make_engine()
     player, lanes = in_whole_games(network, env, options, engine), every_lane(engine)
     for seed in (5, 6):
         engine.reset_many(seeds=seed)
