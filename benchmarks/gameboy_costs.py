@@ -89,8 +89,11 @@ def _pair(
             path = Path(folder) / f"{name}.json"
             path.write_text(json.dumps(value), encoding="utf-8")
             own = {"rom": ROM, "ram_map": str(path), "stack_k": 1, **options.get(name, {})}
-            sizes = {"stagger": STAGGER, "workload": "uniform", "batches": max(1, 512 // lanes)}
-            play = prepare(EnvPlan(ENV, own, num_envs=lanes, **sizes))
+            batches = max(1, 512 // lanes)
+            plan = EnvPlan(
+                ENV, own, num_envs=lanes, stagger=STAGGER, workload="uniform", batches=batches
+            )
+            play = prepare(plan)
             works[name] = play.for_row(what, **_describe(what))
         yield from rows(works, repeats, seconds, turn=_nothing)
 
