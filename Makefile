@@ -15,6 +15,7 @@ FIRST_AGENT := $(if $(filter 1,$(words $(GAME))),$(patsubst $(GAME):%,training/c
 
 PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
+LINT_VENV := .venv/lint-installed
 RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
@@ -63,7 +64,7 @@ gpu-check: $(EXTENSION)
 	$(PY) -m training benchmark gpu-check
 
 # cython-lint starts pycodestyle by name, hence PATH.
-lint: $(VENV)
+lint: $(LINT_VENV)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
@@ -87,6 +88,11 @@ $(VENV): requirements-dev.txt pyproject.toml setup.py
 	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
 	$(PY) -m tools.install packages requirements-dev.txt --torch $(TORCH)
 	FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+# Programs of lint are 0.3 GB, most of it for a checker that runs on Node.js: others do without.
+$(LINT_VENV): $(VENV) requirements-lint.txt
+	$(PY) -m tools.install packages requirements-lint.txt
 	touch $@
 
 $(RLLIB_VENV): requirements-rllib.txt

@@ -22,6 +22,7 @@ import numpy as np
 from stable_baselines3 import PPO
 
 import fastenv
+from benchmarks import gameboy_costs
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from training.bench import ran
@@ -320,4 +321,5 @@ def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row
             measured.append(alone_row(rom, way, repeats, seconds))
     for measure in (many_rows, reset_rows, forced_rows, thread_rows):
         measured += measure(repeats, seconds)
-    return [*measured, single_row(repeats, seconds), growth_row(), stock_row(repeats)]
+    measured += [single_row(repeats, seconds), growth_row(), stock_row(repeats)]
+    return [*measured, *gameboy_costs.all_rows(repeats, seconds)]

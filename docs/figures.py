@@ -140,6 +140,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "differences": games.game_boy_differences,
             "roms": games.game_boy_roms,
             "speeds": speeds.game_boy,
+            "hooks": speeds.hooks,
             "free-games": games.free_games,
             "free-pictures": games.free_pictures,
             "free-memory": games.free_memory,

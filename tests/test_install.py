@@ -147,3 +147,23 @@ def test_make_installs_the_build_of_torch_that_is_asked_for(tmp_path, given, bui
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert f"-m tools.install packages requirements-dev.txt --torch {build}" in said
     assert "-m tools.install extensions" in said
+    assert "requirements-lint.txt" not in said
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_programs_of_lint_are_installed_for_lint_alone(tmp_path):
+    """They take 0.3 GB."""
+    shutil.copy2(ROOT / "Makefile", tmp_path)
+    for name in ("requirements-dev.txt", "requirements-lint.txt", "pyproject.toml", "setup.py"):
+        (tmp_path / name).touch()
+    command = ["make", "--dry-run", "lint"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    first, _, then = said.partition("-m tools.install packages requirements-lint.txt")
+    assert "-m tools.install packages requirements-dev.txt" in first
+    assert "-m ruff check" in then
+    programs = {"ruff", "mypy", "cython-lint", "basedpyright"}
+    assert all(program in then for program in programs)
+    listed = (ROOT / "requirements-lint.txt").read_text("utf-8")
+    assert all(f"\n{program}==" in listed for program in programs)
+    shared = (ROOT / "requirements-dev.txt").read_text("utf-8")
+    assert not any(f"\n{program}==" in shared for program in programs)

@@ -16,6 +16,8 @@ OF_GAMES = (
     "state",
     "bank",
     "battery",
+    "pyboy",
+    "sym",
     "map",
 )  # the kinds of training: tests/training/test_strangers_files.py
 
@@ -106,12 +108,13 @@ def test_values_of_json_are_changed_in_all_texts():
         assert any(b"[[[[[[" in each for each in found)
 
 
-QUICK = pytest.param("state", 10)  # the others only when there is time: each compiles first
+# The others only when there is time: each compiles first.
+QUICK = [pytest.param(name, 10) for name in ("state", "pyboy", "sym")]
 MANY = [pytest.param(name, 40, marks=pytest.mark.slow) for name in KINDS]
 
 
 @needs_core
-@pytest.mark.parametrize(("name", "count"), [QUICK, *MANY])
+@pytest.mark.parametrize(("name", "count"), [*QUICK, *MANY])
 def test_no_damaged_file_ends_in_a_traceback(tmp_path, monkeypatch, capsys, name, count):
     monkeypatch.setattr(command, "SECONDS", 120.0)  # a hang, however busy the machine is
     given = [name, "--count", str(count), "--seed", "77", "--folder", str(tmp_path)]

@@ -19,7 +19,7 @@ CHECKER = Path(sys.executable).parent / "basedpyright"
 # Where Ray is, a checker reads its own files, and one of its base classes has no type there.
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed here")
-@pytest.mark.skipif(not CHECKER.exists(), reason="basedpyright is not installed here")
+@pytest.mark.skipif(not CHECKER.exists(), reason="make lint has not installed it")
 def test_every_public_name_has_a_type():
     path = os.pathsep.join([str(ROOT), str(STUBS)])
     programs = os.pathsep.join([str(CHECKER.parent), os.environ["PATH"]])

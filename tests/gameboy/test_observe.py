@@ -231,9 +231,7 @@ def test_fields_above_the_limit_are_refused_in_mib(tmp_path):
     path.write_text(json.dumps({"fields": dict.fromkeys("abc", table)}), encoding="utf-8")
     game = make_game(ram_map=path, observe=["a", "b"])
     assert game.common.observed.fields_bytes == MAX_FIELDS_MIB * 2**20
-    with pytest.raises(
-        ConfigError, match=r"its fields would take 0\.38 MiB of .* at most 0\.25 are"
-    ):
+    with pytest.raises(ConfigError, match=r"fields would take 0\.38 MiB of .* at most 0\.25 are"):
         make_game(ram_map=path, observe=["a", "b", "c"])
 
 

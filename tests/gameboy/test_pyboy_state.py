@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from fastenv.errors import ConfigError, StateError
+from fastenv.errors import StateError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.cartridge import load_cartridge
-from fastenv.gameboy.position import pack, power_up_row, unpack
 from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.starts import load_starts
 from fastenv.gameboy.tables import IO
 from tests.gameboy.pyboy import shades, start
 from tests.needs import needs_core
-from tests.slow import late
 from tools.gameboy.machines import build
+from tools.gameboy.pyboy_states import VERSIONS, in_line_144, make_old_state
 
 ROMS = ("lantern_walk", "busy", "heavy", "poll", "halt", "micro/mbc1", "micro/mbc5")
 
@@ -109,70 +108,6 @@ def test_other_states_are_refused_by_name(boy, tmp_path):
             load_pyboy_state(path, other)
 
 
-@pytest.mark.parametrize("count", [90, *late(300)])
-def test_damaged_states_are_refused_or_possible(boy, tmp_path, count):
-    machine, cartridge = boy("micro/mbc5")
-    machine.tick(100, False)
-    path = saved(machine, tmp_path)
-    content, rng, refused = path.read_bytes(), np.random.default_rng(3), []
-    for _ in range(count):
-        changed = bytearray(content)
-        for at in rng.integers(0, rng.choice([60, len(content)]), 4):
-            changed[at] = rng.integers(256)
-        path.write_bytes(changed[: rng.choice([len(changed), rng.integers(len(changed))])])
-        try:
-            load_starts(path, cartridge)
-        except (StateError, ConfigError) as error:
-            refused.append(str(error))
-    assert len(refused) > count / 3
-    assert not any("\n" in each for each in refused)
-
-
-def old_state(row, version):
-    """Return a row in line 144 as PyBoy 1.4 to 2.4 save it, from their layouts."""
-    record, high, part = row[0], row["high"][0].tolist(), bytearray([version, 0])
-    part += bytes(3) if version >= 8 else b""
-    part += bytes(int(record[name]) for name in ("a", "f", "b", "c", "d", "e", "l", "h"))
-    pc = int(record["pc"]) - int(record["halted"])
-    for pair in (int(record["sp"]), pc):
-        part += pair.to_bytes(2, "little")
-    part += bytes([record["ime"], record["halted"], 0, high[IO.IE]])
-    part += bytes([0, high[IO.IF]]) if version >= 8 else b""
-    clock = int(record["dot"]).to_bytes(8, "little")
-    cycles = int(record["cyc"]).to_bytes(8, "little") if version >= 12 else b""
-    part += cycles + record["vram"].tobytes() + record["oam"].tobytes()
-    stat = high[IO.STAT] | int(record["lyc_match"]) << 2 | 1
-    part += bytes(high[each] for each in (IO.LCDC, IO.BGP, IO.OBP0, IO.OBP1))
-    part += bytes([stat, 144, *(high[each] for each in (IO.LYC, IO.SCY, IO.SCX, IO.WY, IO.WX))])
-    lines = bytes(range(240)) * 3
-    part += lines if version >= 11 else b""
-    part += bytes(2) + cycles + clock + clock + b"\1" if version >= 8 else b""
-    part += lines if version < 11 else b""
-    part += bytes(144 * 160 * (5 if version >= 10 else 4))
-    ports = bytearray(b"\xff" * 0x4C)
-    ports[IO.P1], ports[IO.DMA] = high[IO.P1] | 0x0F, high[IO.DMA]
-    part += record["wram"].tobytes() + bytes(0x60) + ports + bytes(high[0x80:0xFF]) + bytes(0x34)
-    div = int(record["div"])
-    part += bytes([div >> 8, high[IO.TIMA], div & 255, 0, 0, 0, high[IO.TMA], high[IO.TAC]])
-    part += cycles
-    bank, banked = int(record["rom_bank"]), int(record["ram_bank"])
-    part += bytes([bank, banked, record["ram_enable"], record["bank_mode"]])
-    part += record["cart"].tobytes() or bytes(0x2000)
-    return part
-
-
-def in_line_144(cartridge):
-    """Return the row of a machine that has drawn its picture."""
-    from fastenv.gameboy.console import Console
-
-    console = Console(cartridge, power_up_row(cartridge))
-    console.run_frames(40)
-    machine = unpack(console.row, cartridge)
-    while machine.ppu.dot < 144 * 456 + 8:
-        machine.cpu.step()
-    return pack(machine)
-
-
 @needs_core
 @pytest.mark.parametrize("name", ["lantern_walk", "micro/mbc1", "mbc3"])
 def test_states_of_old_versions_go_on_as_their_machine(tmp_path, name):
@@ -185,11 +120,8 @@ def test_states_of_old_versions_go_on_as_their_machine(tmp_path, name):
     row, path = in_line_144(cartridge), tmp_path / "old.state"
     row["cart"] = np.random.default_rng(1).integers(0, 256, row["cart"].shape)
     row["keys"] = 0x21
-    for version in range(7, 13):
-        content = old_state(row, version)
-        if cartridge.mbc == 1:
-            content += bytes([row["rom_bank"][0], row["ram_bank"][0]])
-        content += bytes([0x0F & ~1, 0x0F & ~2])
+    for version in VERSIONS:
+        content = make_old_state(row, cartridge, version)
         path.write_bytes(content)
         taken = load_starts(path, cartridge).rows
         unknown = {"instr", "serial_count", "serial", "window_line", "wy_seen", "window_at", "high"}
@@ -218,7 +150,8 @@ def test_states_of_old_versions_go_on_as_their_machine(tmp_path, name):
 @needs_core
 def test_old_states_amid_a_frame_are_refused(tmp_path):
     cartridge = load_cartridge("fastenv/gameboy/roms/lantern_walk.gb")
-    content, path = old_state(in_line_144(cartridge), 9) + b"\x0f\x0f", tmp_path / "old.state"
+    content = make_old_state(in_line_144(cartridge), cartridge, 9)
+    path = tmp_path / "old.state"
     for at, value, says in ((8380, 80, "amid a frame, in line 80"), (19, 1, "STOP"), (4, 1, "col")):
         changed = content.copy()
         changed[at] = value

@@ -83,6 +83,27 @@ def game_boy() -> str:
     return f"{table((*heads, 'times PyBoy'), made)}\n\n{bars('bars-gameboy.jsonl')}"
 
 
+def hooks() -> str:
+    """Return what eight hooks cost in a step, as soon as the record has it."""
+    record = newest("bars-gameboy.jsonl")
+    said = "Where hooks are set, a second processor of the core runs, which is slower."
+    pair = {row["name"]: row for row in record.rows if row.get("what") == "hooks"}
+    if not pair:
+        return said
+    every = [
+        100 * (without / own - 1)
+        for own, without in zip(
+            *(pair[name]["steps_per_cpu_s_all"] for name in ("with", "without")), strict=True
+        )
+    ]
+    longer = spread(statistics.median(every), every, lambda x: f"{x:.1f}")
+    rom, lanes = pair["with"]["rom"], pair["with"]["num_envs"]
+    return (
+        f"{said} With eight hooks, a step of `{rom}` takes {longer} % longer in {lanes} lanes "
+        f"({record.source})."
+    )
+
+
 _WAYS = {
     "step": "steps of 24 frames, {lanes} lanes",
     "many": "steps of 24 frames, {lanes} lanes",

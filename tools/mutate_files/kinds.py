@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -73,6 +76,50 @@ def make_map(folder: Path) -> None:
     (folder / "map.json").write_bytes(ours.read_bytes())
 
 
+def make_pyboy_states(folder: Path) -> None:
+    """Write save states of PyBoy of all known layouts; the newest only if PyBoy is installed."""
+    from fastenv.gameboy.common import read_rom
+    from tools.gameboy import pyboy_states
+
+    cartridge = read_rom("lantern_walk")
+    row = pyboy_states.in_line_144(cartridge)
+    states = [
+        bytes(pyboy_states.make_old_state(row, cartridge, version))
+        for version in pyboy_states.VERSIONS
+    ]
+    with suppress(ImportError):
+        states.append(pyboy_states.make_new_state(cartridge))
+    for content in states:
+        (folder / _name_state(content)).write_bytes(content)
+
+
+def read_pyboy_states(folder: Path) -> None:
+    """Play from the state that was changed, which its name tells; from the first if none was."""
+    paths = sorted(folder.iterdir())
+    changed = [path for path in paths if path.name != _name_state(path.read_bytes())]
+    for path in changed or paths[:1]:
+        play(3, states=path)
+
+
+def _name_state(content: bytes) -> str:
+    """Name the file of a state by its layout and what is in it."""
+    return f"{content[:1].hex()}-{hashlib.sha256(content).hexdigest()[:16]}.state"
+
+
+def make_symbols(folder: Path) -> None:
+    """Write labels of a program, and a RAM map that has labels in place of addresses."""
+    labels = {f"wThing{k}": f"00:{0xC100 + k:04x}" for k in range(200)}
+    labels |= {f"Part{k}.loop": f"0{k % 2}:{0x4000 * (k % 2) + 16 * k:04X}" for k in range(200)}
+    lines = [f"{where} {label}" for label, where in labels.items()]
+    text = "\n".join(["; of a program", "[labels]", *lines, "C000 wPlain ; a comment", ""])
+    (folder / "game.sym").write_text(text, encoding="utf-8")
+    fields = {f"f{k}": {"address": f"wThing{k}", "type": "u1"} for k in range(0, 200, 9)}
+    fields["more"] = {"address": "wPlain+8", "type": "<u2"}
+    hooks = {f"h{k}": {"at": f"Part{k}.loop", "do": "count"} for k in range(1, 4)}
+    value = {"symbols": "game.sym", "fields": fields, "hooks": hooks}
+    (folder / "map.json").write_text(json.dumps(value), encoding="utf-8")
+
+
 def make_bank(folder: Path) -> None:
     """Write a bank of two states."""
     from fastenv.gameboy.common import read_rom
@@ -95,6 +142,10 @@ KINDS = {
             make_battery,
             lambda folder: play(3, rom=folder / "game.gb", states=folder / "game.sav"),
             ("game.sav",),
+        ),
+        Kind("pyboy", make_pyboy_states, read_pyboy_states),
+        Kind(
+            "sym", make_symbols, lambda folder: play(1, ram_map=folder / "map.json"), ("game.sym",)
         ),
         Kind("map", make_map, lambda folder: play(3, ram_map=folder / "map.json")),
         *TRAINED,

@@ -14,7 +14,7 @@ DESIGN = "docs/explanation/design.md"
 IN_ROOT = {
     *("README.md", "RUNS.md", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"),
     *("SECURITY.md", "LICENSE", "CITATION.cff", "MANIFEST.in", "Makefile", "pyproject.toml"),
-    *("setup.py", "requirements-dev.txt", "requirements-rllib.txt"),
+    *("setup.py", "requirements-dev.txt", "requirements-lint.txt", "requirements-rllib.txt"),
     *(".gitignore", ".pre-commit-config.yaml"),
 }
 

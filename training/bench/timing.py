@@ -140,9 +140,17 @@ def interleaved(
     return samples
 
 
-def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
-    """Time several works in turns; return a row each: its name, its own fields, the figures."""
-    samples = interleaved(works, repeats, seconds)
+def rows(
+    works: Mapping[str, Work],
+    repeats: int,
+    seconds: float,
+    turn: Callable[[], object] | None = None,
+) -> list[dict[str, Any]]:
+    """Time several works in turns; return a row each: its name, its own fields, the figures.
+
+    Parameters as of :func:`interleaved`.
+    """
+    samples = interleaved(works, repeats, seconds, turn=turn)
     every = [
         {"name": name} | work.row() | summary(samples[name], work.threads)
         for name, work in works.items()

@@ -133,12 +133,23 @@ def _make_summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | Cell 
 
 
 def _make_notes(runs: Sequence[RunData]) -> list[str]:
-    """Note missing parts of runs, and reasons against a comparison."""
+    """Note missing parts of runs, what games say of them, and reasons against a comparison."""
     missing = [f"{run.name}: {'; '.join(run.notes)}" for run in runs if run.notes]
-    return missing + [
-        f"the evaluations differ in {key}: the runs did not play the same deals"
-        for key in _find_differing_fields(runs)
+    remarks = [f"{run.name}: {each}" for run in runs for each in _read_remarks(run)]
+    return [
+        *missing,
+        *remarks,
+        *(
+            f"the evaluations differ in {key}: the runs did not play the same deals"
+            for key in _find_differing_fields(runs)
+        ),
     ]
+
+
+def _read_remarks(run: RunData) -> list[str]:
+    """Read what the game says of the options of a run."""
+    remarks = run.summary.get("remarks")
+    return [str(each) for each in remarks] if isinstance(remarks, list) else []
 
 
 def _find_differing_fields(runs: Sequence[RunData]) -> list[str]:

@@ -445,6 +445,8 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     )
     for line in (line for each in loop.callbacks for line in each.announce()):
         log.say(line)
+    for line in _find_remarks(loop):
+        log.say(line)
     log.say(config.describe_threads())
     if (longer := config.describe_length()) is not None:
         log.say(longer)
@@ -480,7 +482,15 @@ def _write_summary(loop: TrainingLoop, outcome: Outcome) -> None:
 
 def _describe(loop: TrainingLoop) -> dict[str, Any]:
     """Describe backend, network and rollout, which the summary has from its beginning."""
-    return {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}
+    facts = {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}
+    remarks = _find_remarks(loop)
+    return {**facts, "remarks": remarks} if remarks else facts
+
+
+def _find_remarks(loop: TrainingLoop) -> list[str]:
+    """Find what the game says of the run's options."""
+    remarks = games.find(loop.run.config.env, "remarks")
+    return [] if remarks is None else list(remarks(loop.trainer.engines[0]))
 
 
 class Stop:

@@ -1,3 +1,4 @@
+import itertools
 import math
 from collections import Counter
 
@@ -6,7 +7,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import VisitCounter
+from training.callbacks.trackers import VisitCounter, base
 from training.callbacks.trackers.visits import _SMALLEST
 
 FAR = 10**15 + 7  # apart enough to need a hash table
@@ -157,3 +158,19 @@ def test_wrong_cells_and_sources_are_named():
     with pytest.raises(ValueError, match="lane 1: cell 3 must be from -1 to 2"):
         counter.observe(engine, None)
     assert counter.metrics()["visits"] == 0
+
+
+def test_a_table_that_grows_above_the_limit_is_refused(monkeypatch):
+    engine, cells = Trace(64), itertools.count()
+    counter = VisitCounter(engine, lambda seen: np.arange(64) + 64 * next(cells))
+    monkeypatch.setattr(base, "MAX_TABLE_MIB", 0)
+    for _ in range(8):  # of 1,024 slots, which is what it begins with
+        counter.observe(engine, None)
+    with pytest.raises(ConfigError, match=r"cells seen=\d+: must be smaller: .* allowed are 0 MiB"):
+        run_on(counter, engine)
+
+
+def run_on(counter, engine):
+    """Observe so many cells that the table must grow."""
+    for _ in range(8):
+        counter.observe(engine, None)

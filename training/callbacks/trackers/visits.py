@@ -254,6 +254,7 @@ class _Hashed:
         """Put cells into a table with room for many more."""
         self._used = used = len(cells)
         size = _choose_size(used + self._lanes)
+        check_room("cells seen", used, size * 24)
         self._cells, self._counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self._cells[:used], self._counts[:used] = cells, counts
         self._index = np.empty(size, np.int64)
@@ -261,6 +262,7 @@ class _Hashed:
 
     def _set_pairs(self, pairs: Array, stamps: Array, episode: Array) -> None:
         size = _choose_size(len(pairs) + self._lanes)
+        check_room("cells seen in running episodes", len(pairs), size * 12)
         self._pairs, self._stamps = np.full(size, -1, np.int64), np.zeros(size, np.int32)
         self._pairs_used = len(pairs)
         kernels.place_pairs(pairs, stamps, self._pairs, self._stamps)

@@ -9,6 +9,7 @@ from training.run.games import Column, Family, GameTraining, TableRules
 _VIEW = {"view": "training.games.gameboy.scene:GameBoyView"}
 _PLAYER = {"player": "training.games.gameboy.players:find_solver"}
 _MAP = {"live_map": "training.games.gameboy.live_map:LiveMap"}
+_REMARKS = {"remarks": "training.games.gameboy.remarks:remarks"}
 _REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
 _FAMILY = Family(
@@ -28,6 +29,7 @@ PIXELS = GameTraining(
         **_VIEW,
         **_PLAYER,
         **_MAP,
+        **_REMARKS,
         "judging": "training.games.gameboy.evaluation:GoalJudging",
         "observation": "training.games.gameboy.observation:parts_of_frames",
     },
@@ -57,6 +59,7 @@ OVERWORLD = replace(
         **_VIEW,
         **_PLAYER,
         **_MAP,
+        **_REMARKS,
         "judging": "training.games.gameboy.evaluation:QuestJudging",
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },
