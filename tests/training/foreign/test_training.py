@@ -162,6 +162,7 @@ def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
             ["--env", f"{HERE}:Ladder", "--set", 'trackers={"archive": {"cell": {"obs": 0}}}'],
             "cannot be set to a saved state",
         ),
+        (["--env", f"{HERE}:Ladder", "--trainer", "sb3"], "'pair.0' in the observation is part of"),
         (["--env", f"{HERE}:Ladder", "--trainer", "expert"], "search and worlds are not possible"),
     ],
 )
