@@ -200,7 +200,7 @@ class Job(ABC):
                 if shortest is None:
                     lost += 1
                     continue
-                report.findings.append(shortest)
+                report.findings.append(replace(shortest, number=number - 1))
                 if each in news:
                     _drop(each.stress, questions, all_of_them=len(self.names) > 1)
             if search.is_over():

@@ -437,3 +437,13 @@ def test_a_report_says_how_much_was_tried():
     assert "none found in 3 episodes" in said
     assert "a sample and no proof" in said
     assert np.isclose(report.as_dict()["seconds"], report.seconds)
+
+
+def test_a_fault_that_a_module_keeps_is_shown_by_a_longer_case():
+    report = compare("tests.testing.faulty:Kept", "tests.testing.games.ferry:Ferry", seconds=1)
+    (finding,) = report.faults
+    assert finding.steps >= 60  # an episode has at most 40
+    names = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as status:
+        exec(finding.script, names)
+    assert status.value.code == 1
