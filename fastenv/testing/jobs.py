@@ -33,6 +33,7 @@ from fastenv.testing.values import is_named
 
 SHORTENING = 4.0  # seconds of processor time, at most, for one finding
 LIMITS = (9, 5, 10, 3, 8, 14)  # steps of episodes that are cut short
+BESIDE = ("beside another instance", "rendered", "copied", UNSEEDED)  # stresses of two
 LOST = 20  # cases that may end before their last call, or by a finding that does not come again
 
 
@@ -51,6 +52,7 @@ class Job(ABC):
     env: Source
     terms: Terms
     copies: ClassVar[bool] = True
+    tells_missing: ClassVar[bool] = True  # that a stress needs what the environment cannot do
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -198,7 +200,7 @@ class Job(ABC):
                 if shortest is None:
                     lost += 1
                     continue
-                report.findings.append(shortest)
+                report.findings.append(replace(shortest, number=number - 1))
                 if each in news:
                     _drop(each.stress, questions, all_of_them=len(self.names) > 1)
             if search.is_over():
@@ -250,7 +252,7 @@ class Job(ABC):
                 found = self.stress(case, trace, question, search.is_late)
             except Missing as error:
                 missing = Finding("capability missing", f"{name}: {error}", question.source)
-                report.findings.append(missing)
+                report.findings += [missing] * self.tells_missing
                 del questions[name]
                 continue
             if found is not None or not search.is_late():
@@ -328,6 +330,7 @@ class Compare(Job):
 
     reference: Source
     sync: Sync | None = None
+    tells_missing: ClassVar[bool] = False
 
     @property
     def names(self) -> tuple[str, ...]:  # noqa: D102
@@ -386,9 +389,29 @@ class Compare(Job):
         return replace(self, env=env, reference=reference)
 
     def questions(self, track: Track) -> dict[str, Question]:  # noqa: D102
-        # One pair alone has no other instance beside it; what a sync needs is not told of one.
-        stresses = () if self.sync else ("beside another instance",)
-        return {"": self.itself} | {name: STRESSES[name] for name in stresses}
+        # What a case alone cannot show; what a sync needs is not told of one environment.
+        stresses = {} if self.sync else stresses_for(track, self.copies)
+        return {"": self.itself} | {name: stresses[name] for name in BESIDE if name in stresses}
+
+    def stress(
+        self,
+        case: Case,
+        trace: list[Frame],
+        question: Question,
+        late: Callable[[], bool] = lambda: False,
+    ) -> Finding | None:
+        """Hold the first to bear a stress that the reference bears."""
+        found = super().stress(case, trace, question, late)
+        if found is None or question.name == AGAIN:
+            return found
+        alone = Check(self.reference, self.terms)
+        kept = list(case)
+        try:
+            shown, broken = alone.play(kept, Laws(quiet=True))
+            same = broken is None and len(kept) == len(case)
+            return None if same and alone.stress(kept, shown, question) is not None else found
+        except (Invalid, Missing):  # such as a single environment, whose case is another one
+            return found
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
         texts = {"fast": self.env.text, "reference": self.reference.text}

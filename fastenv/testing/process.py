@@ -8,12 +8,13 @@ import pickle
 import signal
 import tempfile
 import time
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.testing.jobs import Job
-from fastenv.testing.report import Case, Finding, Report
+from fastenv.testing.report import FAULTS, Case, Finding, Report
 from fastenv.testing.search import Search, time_of
 from fastenv.testing.tracks import Pulse
 from fastenv.testing.values import say_error
@@ -54,6 +55,7 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
             last = time_of(child.pid)
             ready = True
             if kind == "done":
+                confirm(job, value, timeout)
                 return value  # type: ignore[no-any-return]
             if kind == "refused":
                 raise ConfigError(value)
@@ -79,6 +81,68 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
         ours.close()
 
 
+REPEATED = (1, 2, 4, 8, 16)  # times that a case is played in a new process
+
+
+def confirm(job: Job, report: Report, timeout: float) -> None:
+    """Play the cases of findings in new processes, and repeat those that do not fail there.
+
+    What a module or a class keeps may need more than one case: the search had played others before.
+    """
+    for k, found in enumerate(report.findings):
+        if found.kind not in FAULTS or not found.case:
+            continue
+        own, same = job.limited(found.number), (found.rule, found.stress)
+        for times in REPEATED:
+            case = found.case * times
+            again = find_apart(own, found, case, timeout)
+            again = [each for each in again if (each.rule, each.stress) == same]
+            if again and times > 1:
+                longer = replace(again[0], case=case[: again[0].index + 1], number=found.number)
+                report.findings[k] = own.with_script(longer)
+            if again:
+                break
+
+
+def find_apart(job: Job, found: Finding, case: Case, timeout: float) -> list[Finding]:
+    """Play a case in a process of its own; list its findings, none if it does not answer."""
+    context = fresh_process()
+    ours, theirs = context.Pipe()
+    given = theirs, pickle.dumps(job), case, found.stress, found.kind == "difference"
+    child = context.Process(target=_find_again, args=given)
+    child.start()
+    theirs.close()
+    try:
+        return ours.recv() if ours.poll(timeout) else []
+    except (EOFError, ConnectionError):
+        return []
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
+
+
+def _find_again(
+    connection: Connection, pickled: bytes, case: Case, stress: str, quiet: bool
+) -> None:
+    """Play a case and send its findings: the work of the process."""
+    _leave_screen()
+    job: Job = pickle.loads(pickled)
+    try:
+        connection.send(job.find_again(case, stress, quiet))
+    except Exception:  # such as a case that cannot be played: nothing is found
+        connection.send([])
+    connection.close()
+
+
+def _leave_screen() -> None:
+    """Keep environments from printing, and from asking for a screen."""
+    os.dup2(2, 1)  # whoever reads a report does not want what the environments print
+    # Without a screen, pygame asks for both.
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+
+
 def fresh_process() -> Any:
     """Return the context of processes in which no environment was ever made.
 
@@ -93,10 +157,7 @@ def fresh_process() -> Any:
 
 def _work(connection: Connection, pickled: bytes, seconds: float, seed: int) -> None:
     """Search, and tell how it goes: the work of the process."""
-    os.dup2(2, 1)  # whoever reads a report does not want what the environments print
-    # Without a screen, pygame asks for both.
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+    _leave_screen()
     told = [0.0]
 
     def send(kind: str, value: Any) -> None:

@@ -56,6 +56,8 @@ class Finding:
         What was done to the second track, "" in a comparison of two environments.
     script : str
         A Python program that prints both values.
+    number : int
+        Of the case in the search: episodes of some are cut short.
     """
 
     kind: Kind
@@ -69,6 +71,7 @@ class Finding:
     field: str = ""
     stress: str = ""
     script: str = ""
+    number: int = 0
 
     @property
     def where(self) -> str:

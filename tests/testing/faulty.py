@@ -7,7 +7,7 @@ import time
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,17 @@ class Hanging(Ferry):
         if self.steps == 2:
             time.sleep(600)
         return super().step(action)
+
+
+class Kept(Ferry):
+    """Pays more from the 60th step in the process on."""
+
+    steps_in_all: ClassVar[list[int]] = []
+
+    def step(self, action: int) -> Any:
+        self.steps_in_all.append(action)
+        observation, reward, *rest = super().step(action)
+        return observation, reward + (len(self.steps_in_all) >= 60), *rest
 
 
 class Raising(Ferry):

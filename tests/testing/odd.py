@@ -44,6 +44,23 @@ class Walk(gymnasium.Env[Any, Any]):
         return self.look(), 0.0, self.t >= 12, False, self.info()
 
 
+class SharesInCopies(Walk):
+    """Its copies draw from the generator of the original."""
+
+    def __deepcopy__(self, memo: Any) -> Walk:
+        made = type(self)()
+        made.__dict__.update(self.__dict__)
+        return made
+
+
+class DrawsTwice(Walk):
+    """A reset without a seed begins as the one before."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.seed = self.seed if seed is None else seed
+        return super().reset(seed=self.seed)
+
+
 class Plain:
     """An object that is equal to itself alone."""
 

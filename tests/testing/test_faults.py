@@ -41,6 +41,11 @@ BESIDE = [
     "The height moves with the speed before the step",
     "A bid may be repeated",
     "A bid that is met exactly is called false",
+    # Two that are led alike show no difference: the first is disturbed too.
+    "Rendering counts as a step",
+    "The reset without a seed seeds again",
+    "A copy keeps the generator of the original",
+    *late("Dice are shared between instances", "Instances share their heights"),
 ]
 ALONE = [
     "The current comes from NumPy's global generator",
@@ -128,6 +133,14 @@ def test_pairs_that_differ_in_nothing_that_counts_are_equal(fast, reference):
     report = compared(fast, reference, 3)
     assert not report.faults, str(report)
     assert report.steps > 10
+
+
+@walk("game", [odd.SharesInCopies, odd.DrawsTwice])
+def test_what_the_reference_does_not_bear_either_is_no_difference(game):
+    assert checked(game, 4).faults
+    report = compared(game, game, 4)
+    assert not report.findings, str(report)
+    assert compared(game, odd.Walk, 4).faults
 
 
 @walk(
@@ -424,3 +437,13 @@ def test_a_report_says_how_much_was_tried():
     assert "none found in 3 episodes" in said
     assert "a sample and no proof" in said
     assert np.isclose(report.as_dict()["seconds"], report.seconds)
+
+
+def test_a_fault_that_a_module_keeps_is_shown_by_a_longer_case():
+    report = compare("tests.testing.faulty:Kept", "tests.testing.games.ferry:Ferry", seconds=1)
+    (finding,) = report.faults
+    assert finding.steps >= 60  # an episode has at most 40
+    names = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()), pytest.raises(SystemExit) as status:
+        exec(finding.script, names)
+    assert status.value.code == 1

@@ -178,6 +178,16 @@ def test_every_start_composes_training():
     assert found == {"training"}
 
 
+def test_the_composition_alone_names_environments_of_other_packages():
+    """No trainer, callback, evaluation or policy asks whether an environment is foreign."""
+    found = {
+        name
+        for name, imported, _ in edges()
+        if package_of(imported) == "foreign" and package_of(name) != "foreign"
+    }
+    assert found == {"training.composition"}
+
+
 def test_the_registry_alone_imports_by_name():
     by_name = {
         name

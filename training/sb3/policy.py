@@ -189,14 +189,15 @@ def check(engine: Engine) -> None:
     Raises
     ------
     ConfigError
-        A field of a structured observation is a single number, or an image smaller than SB3's
-        convolutions; names it.
+        A field of a structured observation is a single number, an image smaller than SB3's
+        convolutions, or part of a nested space, whose name has a dot; names it.
     """
     space = observation_space(engine.game)
     for name, part in space.spaces.items() if isinstance(space, spaces.Dict) else ():
         small = is_image_space(part) and sorted(part.shape or ())[-2] < SMALLEST_IMAGE
-        if part.shape == () or small:
+        if part.shape == () or small or "." in name:
             what = "an image of fewer than 36 pixels a side" if small else "a single number"
+            what = "part of a nested space" if "." in name else what
             raise ConfigError(
                 f"trainer='sb3' is not possible: {name!r} in the observation is {what}, which SB3 "
                 "cannot take; take trainer='native'."

@@ -11,7 +11,7 @@ import torch
 import fastenv
 import training
 from tests.tables import walk
-from training import evaluate, export, watch
+from training import compare, evaluate, export, report, sweep, watch
 from training.run import games, machine
 from training.run.folder import RunFolder
 from training.train import main
@@ -63,6 +63,37 @@ def test_an_agent_is_compared_watched_and_exported(ladder, tmp_path, capsys):
     action, _ = policy.act(obs, info["action_mask"])
     assert info["action_mask"][action]
     assert RunFolder.open(ladder).config.env == policy.env == f"{HERE}:Ladder"
+
+
+def test_a_run_is_reported(ladder, tmp_path):
+    page = tmp_path / "report.html"
+    assert report.main([str(ladder), "--out", str(page)]) == 0
+    assert f"{HERE}:Ladder" in page.read_text(encoding="utf-8")
+
+
+def make_options(runs, name):
+    """Make the options of tiny trainings on a ladder, as commands over several runs take them."""
+    options = ("num_envs=4", "env_options.length=5", *TINY[5::2])
+    given = [word for option in options for word in ("--set", option)]
+    lasting = ["--total-steps", "128", "--games", "4", "--name", name, "--runs", str(runs)]
+    return ["--env", f"{HERE}:Ladder", *lasting, *given]
+
+
+def test_variants_are_compared_over_seeds(tmp_path):
+    variants = ["--variant", "a", "--variant", "b", "--with", "ppo.gamma=0.5"]
+    assert compare.main([*make_options(tmp_path, "two"), "--seeds", "1,2", *variants]) == 0
+    found = json.loads((tmp_path / "two.json").read_text())
+    assert (found["seeds"], [*found["configs"]]) == ([1, 2], ["a", "b"])
+    for variant in ("a", "b"):
+        for seed in (1, 2):
+            summary = json.loads((tmp_path / f"two-{variant}-{seed}/summary.json").read_text())
+            assert summary["status"] == "finished"
+
+
+def test_options_are_swept(tmp_path):
+    vary = ["--vary", "ppo.gamma=[0.5,0.9]", "--trials", "2"]
+    assert sweep.main([*make_options(tmp_path, "gammas"), *vary]) == 0
+    assert len([*tmp_path.glob("gammas-*-1")]) == 2
 
 
 def test_agents_of_a_game_in_turns_meet_at_a_table(tmp_path, capsys):
@@ -131,6 +162,7 @@ def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
             ["--env", f"{HERE}:Ladder", "--set", 'trackers={"archive": {"cell": {"obs": 0}}}'],
             "cannot be set to a saved state",
         ),
+        (["--env", f"{HERE}:Ladder", "--trainer", "sb3"], "'pair.0' in the observation is part of"),
         (["--env", f"{HERE}:Ladder", "--trainer", "expert"], "search and worlds are not possible"),
     ],
 )
