@@ -1,9 +1,9 @@
 """Measure self-play in small games of hidden information: exploitability over decisions and seeds.
 
-``python -m tools.mixed --out benchmarks/mixed-5-seeds.json`` trains each game by the command of the
+``python -m tools.mixed`` trains each game by the command of the
 page "Mixed strategies", one seed after the other, and computes the exact exploitability of the
 averaged policy at every checkpoint. A run that has ended is not trained again, one that was stopped
-goes on, and FILE is written after every run.
+goes on, and the record is written after every run, so that it can grow.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from training.run import checkpoint, files, machine
 from training.run.folder import RunFolder
 from training.run.options import require
 
-RECORD = Path("benchmarks/mixed-5-seeds.json")
+RECORD = Path("benchmarks/mixed-seeds.json")
 GAMES = {"kuhn": "KuhnPoker-v0", "leduc": "LeducPoker-v0", "liars_dice": "LiarsDice-v0"}
 EVERY = 1_000_000  # decisions between checkpoints that are measured
 COMMAND = (
@@ -109,9 +110,7 @@ def main(argv: list[str] | None = None) -> int:
         env = GAMES[name]
         game = fastenv.make_game(env)
         levels = exploitability.list_histories(env, game)
-        uniform = exploitability.measure(
-            levels, lambda rows, n=game.spec.num_actions: ones(rows, n)
-        )
+        uniform = exploitability.measure(levels, partial(ones, actions=game.spec.num_actions))
         rows = record["games"].get(name, {}).get("runs", {})
         for seed in seeds:
             if str(seed) in rows:

@@ -85,7 +85,7 @@ def test_an_agent_is_one_of_the_trainings_of_its_record(folder, seeds):
     assert len(trained["runs"]) >= 3
 
 
-def test_the_second_champion_is_stronger_against_every_opponent():
+def test_the_second_champion_wins_more_games_against_every_opponent():
     """As its card says; on the same deals."""
     first, second = (
         json.loads((ROOT / f"benchmarks/pretrained-{folder.name}.json").read_text())["matches"]
