@@ -76,6 +76,7 @@ class Session:
         self.table, self.engine = table, table.engine
         self._values: dict[int, tuple[LaneValue | None, str]] = {}
         self._pending: Decisions = ()  # of which nothing has come yet
+        self._told: tuple[bool, list[Player | None]] = False, []  # whether to explain, and who
         self._rows = self.engine.get_states()
         self._seats = table.actors()
         self._live = self._look(np.zeros(self.num_envs, np.int64))  # where the engine stands
@@ -306,7 +307,10 @@ class Session:
         deciding: Player | None = self.table.players[seat]
         if looks and deciding is None:
             deciding = self.adviser
-        let_explain((*self.table.players, self.adviser), lane is not None)
+        on, seated = lane is not None, [*self.table.players, self.adviser]
+        if (on, seated) != self._told:  # to ask what they can do takes as long as a frame of some
+            let_explain(seated, on)
+            self._told = on, seated
         decision = Decision(lane or 0)
         if looks and deciding is not None and self._is_weighed(deciding):
             decision = weigh(deciding, engine, decision.lane, self._find_value(seat))
