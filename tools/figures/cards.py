@@ -145,6 +145,7 @@ def _result(
 
 _RESULTS: dict[str, Callable[[], Iterator[Result]]] = {
     "skullking": lambda: _skull_king("skullking"),
+    "skullking-2": lambda: _skull_king("skullking-2"),
     "skullking-ppo": lambda: _skull_king("skullking-ppo"),
     "skullking-value": _value,
     "prospector": _prospector,
