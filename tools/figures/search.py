@@ -80,8 +80,7 @@ def champion(name: str = "skullking-champion-search.json") -> str:
         cells = [percent(row["win_share"])]
         if gaps:
             gap = gaps.get((row["who"], row["against"]))
-            found = (gap.value, gap.low, gap.high) if gap else None
-            cells.append(interval(found, 1, 100, " %") if found else "")
+            cells.append(interval((gap.value, gap.low, gap.high), 1, 100, " %") if gap else "")
         searches = row["who"].startswith("search:")
         cells += [interval(row["points"])]
         cells += [f"{row['cpu_ms_per_decision']:.2f}" if searches else "", f"{row['games']:,}"]

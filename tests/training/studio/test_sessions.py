@@ -260,8 +260,10 @@ def test_the_value_of_an_agent_is_shown_or_why_there_is_none(asked, finished):
 def test_who_plays_says_why_until_more_is_known(asked):
     who = ["pretrained/skullking", "search:heuristic,worlds=2,decisions=all", "heuristic", "random"]
     asked.ask("think", on=True)
-    view = begin(asked, players=who)
-    names = [seat["name"] for seat in view["scene"]["seats"]]
+    asked.ask("begin", env=SKULL, players=who, options=SHORT, seed=3)
+    asked.ask("run", on=True, speed=1000.0)  # at a speed, every decision is shown
+    asked.go_on()
+    names = [seat["name"] for seat in asked.last("view")["scene"]["seats"]]
     assert names == ["skullking", "search:heuristic", "heuristic", "random"]
     said = [each["played"] for each in asked.said if each["kind"] == "thought" and each["played"]]
     reasons = {each["seat"]: each for each in said}
