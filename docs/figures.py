@@ -72,6 +72,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "agents": lambda: learning.pretrained("skullking"),
             "bids": lambda: bids.overall("skullking-bids.json"),
             "second": lambda: learning.champion("skullking-2-*-seeds.json"),
+            "second_bars": lambda: learning.bars_over_seeds("skullking-2-*-seeds.json"),
+            "first_bars": lambda: learning.bars_over_seeds("make-train-*-seeds.json"),
             "second_bids": lambda: bids.overall("skullking-2-bids.json"),
             "ladder": learning.ladder,
             "responses": learning.responses,

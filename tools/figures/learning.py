@@ -88,6 +88,46 @@ def champion(pattern: str = "champion-*-seeds.json") -> str:
     return f"{table(heads, made)}\n\n{note}."
 
 
+# What is asked of the wins of an agent, in per cent, by the pattern of its record.
+_ASKED_WINS = {
+    "make-train-*-seeds.json": {"rule_hard": 65, "heuristic": 69},
+    "skullking-2-*-seeds.json": {
+        "rule_hard": 80,
+        "heuristic": 83,
+        "pretrained/skullking-ppo": 50,
+        "pretrained/skullking": 30,
+    },
+}
+# What is asked of the costs of a training, in seconds: name in records, unit and most.
+_ASKED_COSTS = {
+    "make-train-*-seeds.json": (
+        ("cpu_s", "core-seconds", 100),
+        ("wall_s", "seconds by the clock", 65),
+    ),
+    "skullking-2-*-seeds.json": (("cpu_s", "core-seconds", 3600),),
+}
+
+
+def bars_over_seeds(pattern: str) -> str:
+    """Return what is asked of trainings over seeds, and whether their mean or median reaches it."""
+    record, made = newest(pattern), []
+    runs = list(record.head["runs"].values())
+    for name, unit, most in _ASKED_COSTS[pattern]:
+        every = [run[name] for run in runs]
+        median = statistics.median(every)
+        measured = spread(median, every, lambda x: f"{x:,.0f}")
+        made.append([f"{unit} of training, median", f"at most {most:,}", measured, median <= most])
+    for opponents, least in _ASKED_WINS[pattern].items():
+        wins = over_seeds([run["win_rate"][opponents]["trained"] for run in runs])
+        what = f"wins against 3 x `{opponents}`, mean"
+        made.append([what, f"at least {least} %", percent(wins), 100 * wins[0] >= least])
+    rows = [[*cells, "yes" if reached else "no"] for *cells, reached in made]
+    reached = sum(row[-1] == "yes" for row in rows)
+    heads = ("bar", "asked", "measured", "reached")
+    source = f"{record.source}, {len(runs)} seeds: {reached} of {len(rows)} reached."
+    return f"{table(heads, rows)}\n\n{source}"
+
+
 # Variants on the way to the champion to what each adds to those above it.
 _STEPS = {
     "ppo": "PPO against bots",
