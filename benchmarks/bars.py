@@ -8,7 +8,7 @@ from rich.table import Table
 
 from benchmarks import drmario, gameboy, prospector, skullking
 from training.bench.games import GAMES
-from training.bench.runner import GAME_RECORDS, Options, Suite
+from training.bench.runner import GAME_RECORDS, BenchmarkOptions, Suite
 from training.bench.tables import Column, rows_table
 from training.bench.targets import Row
 
@@ -21,7 +21,7 @@ MODULES: dict[str, Any] = {
 }
 
 
-def measure(options: Options) -> list[Row]:
+def measure(options: BenchmarkOptions) -> list[Row]:
     """Measure the rows of the game that is asked for, or of all but those with records alone."""
     named = options.args.game
     rows = []

@@ -26,7 +26,7 @@ import fastenv
 from benchmarks.learners import Timed
 from fastenv.testing.factories import Source
 from training.bench.ran import describe_engine
-from training.bench.runner import Options, Suite
+from training.bench.runner import BenchmarkOptions, Suite
 from training.bench.tables import Column, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
@@ -117,12 +117,12 @@ def make_stepped(engine: fastenv.BatchEngine) -> Work:
     return Work(play, BATCHES * engine.num_envs)
 
 
-def measure(options: Options) -> list[Row]:
+def measure(options: BenchmarkOptions) -> list[Row]:
     """Time both parts, with few lanes and with many."""
     return [*measure_trainers(options), *(r for n in LANES for r in measure_puzzle(options, n))]
 
 
-def measure_trainers(options: Options) -> list[Row]:
+def measure_trainers(options: BenchmarkOptions) -> list[Row]:
     """Time both trainers and the environment."""
     measured: list[Row] = []
     for lanes in LANES:
@@ -146,7 +146,7 @@ def measure_trainers(options: Options) -> list[Row]:
     return measured
 
 
-def measure_puzzle(options: Options, lanes: int) -> list[Row]:
+def measure_puzzle(options: BenchmarkOptions, lanes: int) -> list[Row]:
     """Time the 8-puzzle in each way, stepped and trained, in turns."""
     works: dict[str, Work] = {}
     rows: dict[str, Callable[[list[Sample]], Row]] = {}

@@ -23,7 +23,7 @@ import psutil
 
 from benchmarks.learners import trainer_row
 from fastenv.errors import ConfigError
-from training.bench.runner import Options, Suite
+from training.bench.runner import BenchmarkOptions, Suite
 from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Sample, keep_row, tell_repeat
@@ -153,7 +153,7 @@ def all_rows(
     iterations : int, optional
         That are timed of each run; default those of its way.
     common : mapping
-        Options of all runs.
+        BenchmarkOptions of all runs.
     ways : mapping of str to Way
 
     Raises
@@ -396,7 +396,7 @@ COLUMNS: dict[str, Column] = {
 TITLE = "Whole runs, in turns; end to end; medians"
 
 
-def measure(options: Options) -> list[Row]:
+def measure(options: BenchmarkOptions) -> list[Row]:
     """Measure the rows that a command line asks for; ``--steps`` are those of each run."""
     if not RLLIB_PYTHON.is_file():
         options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from benchmarks.learners import Timed, in_turns, with_ppo, with_stock
-from training.bench.runner import Options, Suite
+from training.bench.runner import BenchmarkOptions, Suite
 from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.run.config import RunConfig
@@ -79,7 +79,7 @@ TITLE = (
 )
 
 
-def measure(options: Options) -> list[Row]:
+def measure(options: BenchmarkOptions) -> list[Row]:
     """Time the trainers, on fewer lanes where it has to be short."""
     config = setting(128 if options.args.short else 512)
     return rows(config, options.repeats, options.seconds)

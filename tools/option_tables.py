@@ -10,7 +10,7 @@ from training.callbacks.trackers.archive import ArchiveOptions
 from training.callbacks.trackers.episodes import EpisodeOptions
 from training.callbacks.trackers.growth import GrowthOptions
 from training.callbacks.trackers.progress import Event, ProgressOptions
-from training.callbacks.trackers.quests import QuestOptions, Stage
+from training.callbacks.trackers.quests import QuestOptions, QuestStage
 from training.callbacks.trackers.visits import VisitOptions
 from training.dqn.options import DQNConfig
 from training.ensemble.options import EnsembleConfig
@@ -43,7 +43,7 @@ MODELS: tuple[tuple[str, type[Options]], ...] = (
     ("trackers: visits", VisitOptions),
     ("trackers: archive", ArchiveOptions),
     ("trackers: quests", QuestOptions),
-    ("a stage of quests", Stage),
+    ("a stage of quests", QuestStage),
     ("trackers: growth", GrowthOptions),
     ("trackers: progress", ProgressOptions),
     ("an event of progress", Event),

@@ -12,7 +12,7 @@ from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.layers import CONFIGS, load_preset, merge_layers, parser, read_presets
-from training.run.sizes import Rollout
+from training.run.sizes import RolloutSizes
 from training.train import main
 
 
@@ -372,13 +372,13 @@ def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
 
 
 def test_lanes_that_cannot_be_divided_are_left_whole():
-    given = Rollout(6, 64, 64, lane_unit=4)
+    given = RolloutSizes(6, 64, 64, lane_unit=4)
     assert given.fitted(5) == given
 
 
 def test_shorter_rollout_has_no_minibatch_of_one_sample():
-    assert Rollout(1, 64, 2).fitted(7) == Rollout(1, 7, 7)
-    assert Rollout(1, 8, 1).fitted(3) == Rollout(1, 3, 1)  # as it was asked for
+    assert RolloutSizes(1, 64, 2).fitted(7) == RolloutSizes(1, 7, 7)
+    assert RolloutSizes(1, 8, 1).fitted(3) == RolloutSizes(1, 3, 1)  # as it was asked for
 
 
 def test_run_as_long_as_a_rollout_is_left_as_it_is(capsys):

@@ -12,7 +12,7 @@ from tests.slow import every
 from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import conclusion, run_evaluation
-from training.evaluation.judging import Shown, get_judging
+from training.evaluation.judging import ShownColumn, get_judging
 from training.evaluation.results import EvaluationReport
 from training.players.trained import load
 from training.run.folder import RunFolder
@@ -65,11 +65,11 @@ def compared(results, headline, players=4):
 
 
 def of_points(players):
-    return Shown("points", Column("measure", decimals=1)), None
+    return ShownColumn("points", Column("measure", decimals=1)), None
 
 
 def of_wins(players):
-    return Shown("wins", Column("share", decimals=1)), 1 / players
+    return ShownColumn("wins", Column("share", decimals=1)), 1 / players
 
 
 def test_columns_break_between_words_alone():

@@ -17,7 +17,7 @@ import torch
 from tests.bits import equal
 from tests.slow import late, together
 from training.callbacks import evaluations as evaluating
-from training.evaluation.curve import Evaluator
+from training.evaluation.curve import CurveEvaluator
 from training.evaluation.intervals import Interval
 from training.players.trained import load
 from training.run import checkpoint
@@ -125,7 +125,7 @@ def test_training_ends_when_evaluations_bring_no_progress(train, tmp_path, monke
         return {"step": steps, "results": {"margin": [1.0, 0.0, 2.0]}, "best": steps == 128}
 
     played = []
-    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+    monkeypatch.setattr(CurveEvaluator, "evaluate", evaluate)
     flags = ("--trainer", who, *during("inline", every=128, patience=2))
     assert train(tmp_path, "run", *flags) == 0
     run = tmp_path / "run"
@@ -179,7 +179,7 @@ def test_prospector_is_evaluated_by_return(train, tmp_path):
 def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
     assert train(tmp_path, "run", "--set", "checkpoints={every: 128, keep: 1}") == 0
     run = RunFolder.open(tmp_path / "run")
-    evaluator = Evaluator(run)
+    evaluator = CurveEvaluator(run)
     lows = {128: 1.0, 256: 3.0, 384: 2.0}
     parameters = policy(run.path)
 
@@ -202,7 +202,7 @@ def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
         marked[256],
     )
     assert load(run, "best").steps == 256
-    again = Evaluator(run)  # another process knows what is to be beaten
+    again = CurveEvaluator(run)  # another process knows what is to be beaten
     again._play = play
     assert not again.evaluate(1, 384, marked[384])["best"]
     lows[384] = 3.5
@@ -217,7 +217,7 @@ def test_best_policy_goes_back_with_a_run_that_was_killed(train, tmp_path, monke
     """What was found behind the newest checkpoint is found again, and is the best again."""
     flags = (*during("inline", every=128), "--set", "checkpoints={every: 256, keep: 1}")
     lows = {128: 1.0, 256: 2.0, 384: 3.0, 512: 4.0}
-    monkeypatch.setattr(Evaluator, "_play", lambda self, steps, _: interval_of(lows[steps]))
+    monkeypatch.setattr(CurveEvaluator, "_play", lambda self, steps, _: interval_of(lows[steps]))
 
     def killed(self, loop):
         end(self, loop)
@@ -241,7 +241,7 @@ def test_best_policy_goes_back_with_a_run_that_was_killed(train, tmp_path, monke
     assert checkpoint.steps_of(checkpoint.newest(best)) == 512
     run = RunFolder.open(run)  # with everything saved and logged, no other may be wanted again
     lows[640] = 5.0
-    assert Evaluator(run).evaluate(5, 640, policy(run.path))["best"]
+    assert CurveEvaluator(run).evaluate(5, 640, policy(run.path))["best"]
     assert [checkpoint.steps_of(path) for path in checkpoint.list_whole(best)] == [512, 640]
 
 
@@ -325,7 +325,7 @@ def test_inline_evaluation_that_fails_does_not_end_the_training(train, tmp_path,
     def evaluate(*_args):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+    monkeypatch.setattr(CurveEvaluator, "evaluate", evaluate)
     assert train(tmp_path, "run", *during("inline", every=128)) == 0
     assert len(warnings(tmp_path / "run")) == 2
     assert [r["step"] for r in lines(tmp_path / "run", "metrics")] == [128, 256, 384, 512]
@@ -460,7 +460,7 @@ def test_the_process_beside_takes_the_options_that_the_run_goes_on_with(finished
             raise EOFError
 
     seen = []
-    monkeypatch.setattr(evaluating, "Evaluator", lambda run, alive: seen.append(run.config))
+    monkeypatch.setattr(evaluating, "CurveEvaluator", lambda run, alive: seen.append(run.config))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     begun = RunFolder.open(finished).config
     now = begun.replace(seed=begun.seed + 5)

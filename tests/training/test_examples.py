@@ -12,7 +12,7 @@ import pytest
 import fastenv
 from training import evaluate
 from training.evaluation.contest import contest, load_players
-from training.evaluation.curve import Evaluator
+from training.evaluation.curve import CurveEvaluator
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.over_seeds import compare_over_seeds
 from training.evaluation.run_evaluation import play_for_comparison
@@ -152,7 +152,9 @@ def test_a_metric_is_in_comparisons_and_curves(run):
     compared = compare_over_seeds(runs, "a")["random"]["b"]["exact_bids"]
     assert compared["minus_baseline"][0] == 0
     curve = RunFolder(run.path, run.config.replace(evaluation=options))
-    line = Evaluator(curve).evaluate(1, trained.steps, read_again(trained.path).model["policy"])
+    line = CurveEvaluator(curve).evaluate(
+        1, trained.steps, read_again(trained.path).model["policy"]
+    )
     assert line["results"]["exact_bids, 3 x rule_hard"][0] > 0
 
 

@@ -15,7 +15,7 @@ from rich.console import Group
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import games, learning, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
-from training.bench.runner import SHORT_S, Options, Suite
+from training.bench.runner import SHORT_S, BenchmarkOptions, Suite
 from training.bench.stock import Flags, measure
 from training.bench.tables import config_table, plan_table
 from training.bench.targets import Row
@@ -206,7 +206,7 @@ def tables(rows: Sequence[Row]) -> Group:
     return Group(*parts, plan_table(rows))
 
 
-def measure_chosen(options: Options) -> list[Row]:
+def measure_chosen(options: BenchmarkOptions) -> list[Row]:
     """Measure the rows that a command line asks for."""
     args = options.args
     rollouts = SHORT_ROLLOUTS if args.short else ROLLOUTS

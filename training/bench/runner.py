@@ -31,7 +31,7 @@ GAME_RECORDS = ("gameboy",)  # games whose bars are measured only where they are
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchmarkOptions:
     """The options of a measurement.
 
     Parameters
@@ -73,7 +73,7 @@ class Suite:
         Timed work of a repeat, and where it has to be short.
     """
 
-    measure: Callable[[Options], list[Row]]
+    measure: Callable[[BenchmarkOptions], list[Row]]
     check: Callable[[argparse.Namespace], object] = lambda _: None
     tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = ()
     title: str = ""
@@ -84,7 +84,7 @@ class Suite:
     def run(self, args: argparse.Namespace, console: Console) -> list[Row]:
         """Measure, judge and show by the options of a command line; return all rows."""
         usual = self.short_seconds if args.short and self.short_seconds else self.seconds
-        rows = self.measure(Options(args, console, float(args.seconds or usual)))
+        rows = self.measure(BenchmarkOptions(args, console, float(args.seconds or usual)))
         limit = {"max_mem_delta": args.max_mem_delta}
         judged = [each for part in self.targets for each in targets.judge(part, rows, **limit)]
         shown = [table(rows) for table in self.tables]

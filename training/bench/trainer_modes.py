@@ -61,7 +61,7 @@ METHOD = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class RunFigures:
     """The figures of a run, as its folder reports them.
 
     Parameters
@@ -138,7 +138,7 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
 
 def run_once(
     config: RunConfig, root: Path, name: str, iterations: int, evaluation: bool
-) -> Trained:
+) -> RunFigures:
     """Train for a number of iterations and return the figures of the run's metrics."""
     config = config.replace(name=name, total_steps=iterations * config.rollout)
     run = RunFolder.create(root, config)
@@ -172,7 +172,7 @@ def run_once(
     summary = files.read_json(run.path / "summary.json")
     windows = summary.get("windows")
     ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
-    return Trained(timed_sample, phases, first["wall_s"], grown, ticks, summary["precision"])
+    return RunFigures(timed_sample, phases, first["wall_s"], grown, ticks, summary["precision"])
 
 
 def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:

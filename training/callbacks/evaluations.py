@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from training.evaluation.curve import Evaluator
+from training.evaluation.curve import CurveEvaluator
 from training.run import files
 from training.run.callback import Callback, Log, Progress
 from training.run.config import RunConfig
@@ -50,7 +50,7 @@ class Evaluations(Callback):
         self._best_at: int | None = None  # decisions of the best policy
         self._fruitless = 0  # evaluations since
         self._ended_at: int | None = None  # decisions at which patience was at its end
-        self._evaluator: Evaluator | None = None
+        self._evaluator: CurveEvaluator | None = None
 
     def start(self, loop: Progress) -> None:
         """Publish the policy of a resumed run, if it was stopped before the evaluation."""
@@ -84,7 +84,7 @@ class Evaluations(Callback):
 
     def _publish(self, version: int, steps: int) -> None:
         try:
-            self._evaluator = self._evaluator or Evaluator(self._run)
+            self._evaluator = self._evaluator or CurveEvaluator(self._run)
             self._log_result(self._evaluator.evaluate(version, steps, self._policy()))
         except Exception as error:  # whatever it is, the training goes on
             self._report_failure(_format_error(error))
@@ -264,7 +264,7 @@ def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:
     run = RunFolder(Path(folder), RunConfig.from_mapping(values))
     try:
         training = multiprocessing.parent_process()
-        evaluator = Evaluator(run, lambda: training is None or training.is_alive())
+        evaluator = CurveEvaluator(run, lambda: training is None or training.is_alive())
         while True:
             channel.recv()
             published = torch.load(run.path / MAILBOX, weights_only=True)

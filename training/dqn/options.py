@@ -10,7 +10,7 @@ from training.nets.options import HiddenConfig, QNetworkConfig
 from training.run import sizes
 from training.run.config import Only, RunConfig
 from training.run.options import Decay, Number, Truth, Whole, option, require
-from training.run.sizes import Rollout
+from training.run.sizes import RolloutSizes
 
 
 class DQNConfig(QNetworkConfig):
@@ -209,7 +209,7 @@ class DQNRun(RunConfig):
 
     def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose iteration is no longer than the run, as far as lanes divide."""
-        full = Rollout(self.num_envs, self.iteration_steps, 1, lane_unit=ranks)
+        full = RolloutSizes(self.num_envs, self.iteration_steps, 1, lane_unit=ranks)
         fitted = full.fitted(self.total_steps)
         if fitted == full:
             return self

@@ -262,7 +262,7 @@ class TensorReplay:
         drawable = self.available // self.learnt
         return self.priorities.weights(unit, drawable, beta).to(self.device)
 
-    def _gather(self, index: Tensor, windows: Windows, beta: float) -> Batch:
+    def _gather(self, index: Tensor, windows: WindowTargets, beta: float) -> Batch:
         next_obs = self.observations(windows.following)
         cut = windows.truncated.nonzero().squeeze(1)
         if len(cut):
@@ -321,10 +321,10 @@ class TensorReplay:
         if self.priorities is not None:
             self.priorities.update(index.cpu().numpy(), error.cpu().numpy())
 
-    def _windows(self, index: Tensor) -> Windows:
+    def _windows(self, index: Tensor) -> WindowTargets:
         return windows_of(index, self.n_step, self.reward, self.discount, self.end)
 
-    def _finals_of(self, windows: Windows) -> Tensor:
+    def _finals_of(self, windows: WindowTargets) -> Tensor:
         """Return the running numbers of the last observations of windows that were cut off."""
         return self.final_at.view(-1).index_select(0, windows.last)
 
@@ -471,7 +471,7 @@ class ReplayLanes:
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowTargets:
     """Rewards, discounts and ends of windows, all of shape (k,).
 
     Parameters
@@ -497,7 +497,7 @@ class Windows:
 
 def windows_of(
     index: Tensor, n_step: int, reward: Tensor, discount: Tensor, end: Tensor
-) -> Windows:
+) -> WindowTargets:
     """Compute the windows that begin with decisions.
 
     A window has ``n_step`` decisions, or fewer if the episode ends; decision ``row * lanes + lane``
@@ -514,7 +514,7 @@ def windows_of(
     """
     if index.device.type != "cpu":
         return windows_torch(index, n_step, reward, discount, end)
-    windows = Windows(
+    windows = WindowTargets(
         torch.empty(len(index)),
         torch.empty(len(index)),
         torch.empty_like(index),
@@ -562,7 +562,7 @@ def _windows_many(
 
 def windows_torch(
     index: Tensor, n_step: int, reward: Tensor, discount: Tensor, end: Tensor
-) -> Windows:
+) -> WindowTargets:
     """Compute the same as :func:`windows_of` on any device."""
     rows, lanes = reward.shape
     steps = torch.arange(n_step, device=index.device)
@@ -579,7 +579,7 @@ def windows_torch(
     rewards[:, 1:] *= reach[:, :-1]
     last = inside.sum(1, keepdim=True) - 1
     how = ends.gather(1, last).squeeze(1)
-    return Windows(
+    return WindowTargets(
         reward=torch.where(inside, rewards, 0.0).sum(1),
         discount=torch.where(how == TERMINATED, 0.0, reach[:, -1]),
         following=((row + last + 1) % rows * lanes + lane).squeeze(1),

@@ -31,7 +31,13 @@ from training.nets.layout import obs_layout
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.rollout import Minibatches, Part, Samples, TruncatedEpisodes, explained_variance
+from training.ppo.rollout import (
+    Minibatches,
+    MinibatchPart,
+    Samples,
+    TruncatedEpisodes,
+    explained_variance,
+)
 from training.ppo.trainer import PPOTrainer
 from training.run.engine import Engine
 from training.run.options import decay, require
@@ -264,7 +270,9 @@ class EnsembleTrainer(PPOTrainer):
         kl = terms[:, KL].tolist()
         return [k for k, moved in zip(active, kl, strict=True) if not moved > 1.5 * limit]
 
-    def _gradients(self, minibatches: Mapping[int, Sequence[Part]], objective: Objective) -> Tensor:
+    def _gradients(
+        self, minibatches: Mapping[int, Sequence[MinibatchPart]], objective: Objective
+    ) -> Tensor:
         """Add up the gradients of a minibatch of some members; return the terms of their losses."""
         active = list(minibatches)
         own = {name: getattr(objective, name) for name in OF_A_MEMBER}

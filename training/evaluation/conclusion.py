@@ -15,7 +15,7 @@ from rich.text import Text
 from fastenv.ticker import print_dots
 from training.evaluation import tables
 from training.evaluation.intervals import Interval
-from training.evaluation.judging import Judging, Shown, get_judging
+from training.evaluation.judging import Judging, ShownColumn, get_judging
 from training.evaluation.run_evaluation import evaluate
 from training.logs.run_data import groups_of, is_interval
 from training.run import files
@@ -27,7 +27,7 @@ from training.run.names import AGENT
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables
 COLUMNS, ROWS = 12, 12  # at most so many groups of results, and so many scripted players
-_GOALS = Shown("overall", Column("share", decimals=1))
+_GOALS = ShownColumn("overall", Column("share", decimals=1))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
 _EVEN, _VERDICT, _DRAWN = "even share", f"{AGENT} is", f"{AGENT}, drawn"

@@ -24,7 +24,7 @@ from training.run.jsonl import read_lines
 from training.run.seeds import generators_kept
 
 
-class Evaluator:
+class CurveEvaluator:
     """Plays the same games with every policy it is given, and keeps the best one.
 
     Parameters

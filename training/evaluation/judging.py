@@ -52,7 +52,7 @@ IN_TURN = (
 )
 
 
-class Shown(NamedTuple):
+class ShownColumn(NamedTuple):
     """A column of results in tables.
 
     Parameters
@@ -138,7 +138,7 @@ class Judging:
         return list_columns(self.own)
 
     @property
-    def columns(self) -> list[Shown]:
+    def columns(self) -> list[ShownColumn]:
         """The columns of tables and curves, the decisive one first."""
         own = [name for name, each in self.own.items() if each.is_measured]
         names = [*self.shown]
@@ -149,9 +149,9 @@ class Judging:
         names += [*COMMON] if self.common else []
         about = self.about
         kept = (n for n in dict.fromkeys(names) if n in self.shown or about[n].is_measured)
-        return [Shown(name, about[name]) for name in kept if name != INVALID_RATE]
+        return [ShownColumn(name, about[name]) for name in kept if name != INVALID_RATE]
 
-    def find_headline(self, players: int) -> tuple[Shown, float | None]:
+    def find_headline(self, players: int) -> tuple[ShownColumn, float | None]:
         """Return the column that a training prints at its end, and its value for equal players.
 
         Parameters

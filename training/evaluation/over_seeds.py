@@ -26,7 +26,7 @@ from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
 from training.run.names import AGENT
 
 if TYPE_CHECKING:  # a page of runs need not wait for torch
-    from training.evaluation.judging import Judging, Shown
+    from training.evaluation.judging import Judging, ShownColumn
 
 
 def compare_over_seeds(
@@ -144,7 +144,7 @@ def show(console: Console, report: Mapping[str, Any], judging: Judging) -> None:
 
 
 def _make_table(
-    report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[Shown]
+    report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[ShownColumn]
 ) -> Table:
     core = {name: f" in {s[0]:.0f} s of a core" for name, s in report.get("core_s", {}).items()}
     decisions = ", ".join(
@@ -173,7 +173,7 @@ def _make_table(
 
 
 def _make_robust_table(
-    report: Mapping[str, Any], rows: Mapping[str, Any], columns: Sequence[Shown]
+    report: Mapping[str, Any], rows: Mapping[str, Any], columns: Sequence[ShownColumn]
 ) -> Table:
     """Make a table of a line for each measure and row, which fits a narrow terminal as well."""
     baseline = report["baseline"]

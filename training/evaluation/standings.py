@@ -10,7 +10,7 @@ from rich.table import Table as Printed
 
 from training.evaluation import skill
 from training.evaluation.contest import POINTS, Contest, Standing
-from training.evaluation.judging import Shown
+from training.evaluation.judging import ShownColumn
 from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.tables import fit_columns, format_interval, name_column, show_interval
 
@@ -70,7 +70,7 @@ def _make_columns(standings: Sequence[Standing]) -> dict[str, list[str]]:
 
 def _make_own_columns(contest: Contest) -> dict[str, list[str]]:
     """Make the cells of the game's own measures, and of the cost, by heading."""
-    shown = [Shown(name, column) for name, column in contest.about.items()]
+    shown = [ShownColumn(name, column) for name, column in contest.about.items()]
     columns = {
         name_column(each): [
             show_interval(each, one.measures[each.name]) for one in contest.standings

@@ -14,7 +14,7 @@ from training.evaluation.intervals import Interval
 from training.run.rounding import rounded
 
 if TYPE_CHECKING:  # it imports torch, which who looks at results does not need
-    from training.evaluation.judging import Shown
+    from training.evaluation.judging import ShownColumn
 
 WIDTH = 132  # of a console that is no terminal
 
@@ -55,14 +55,14 @@ def format_interval_short(interval: Interval, factor: float = 1) -> str:
     return format_interval(interval, decimals, factor)
 
 
-def name_column(shown: Shown) -> str:
+def name_column(shown: ShownColumn) -> str:
     """Return the heading of a column."""
     name, column = shown
     heading = column.heading or name.replace("_", " ")
     return f"{heading} %" if column.is_part else heading
 
 
-def show_interval(shown: Shown, interval: Interval) -> str:
+def show_interval(shown: ShownColumn, interval: Interval) -> str:
     """Format a mean of a column with its interval, shares in per cent."""
     factor, decimals = 100 if shown.column.is_part else 1, shown.column.decimals
     if decimals is None:
@@ -97,7 +97,7 @@ def fit_columns(widths: Iterable[int], room: int) -> list[list[int]]:
 
 def tabulate(
     means: Mapping[str, Mapping[str, Interval]],
-    columns: Sequence[Shown],
+    columns: Sequence[ShownColumn],
     title: str,
     caption: str,
 ) -> Table:
@@ -107,7 +107,7 @@ def tabulate(
     ----------
     means : mapping
         Player to column to mean (:attr:`training.evaluation.results.Estimates.means`).
-    columns : sequence of Shown
+    columns : sequence of ShownColumn
         Those that nobody has are left out.
     title, caption : str
     """

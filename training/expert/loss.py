@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError, show
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Asked, PlayerTeacher, Teacher, to_one_hot
+from training.expert.teacher import AskedDecisions, PlayerTeacher, Teacher, to_one_hot
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
@@ -31,7 +31,7 @@ SHARE = 1 << 30  # in place of a step, in the seed of what is drawn at the end o
 SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
 
 
-class Answers(NamedTuple):
+class LabelledDecisions(NamedTuple):
     """Decisions that a teacher has labelled.
 
     Parameters
@@ -49,7 +49,7 @@ class Answers(NamedTuple):
     weight: Tensor
 
     @classmethod
-    def load(cls, saved: dict[str, Tensor]) -> Answers:
+    def load(cls, saved: dict[str, Tensor]) -> LabelledDecisions:
         """Make them of what a checkpoint holds; earlier ones lack the weights, which were 1."""
         return cls(**{"weight": torch.ones(len(saved["mask"])), **saved})
 
@@ -60,15 +60,15 @@ class Question:
 
     Parameters
     ----------
-    asked : Asked
+    asked : AskedDecisions
     obs, mask : Tensor, shapes (k, ...) and (k, A)
     weight : Tensor of float32, shape (k,)
-        See :class:`Answers`.
+        See :class:`LabelledDecisions`.
     moves : ndarray of int, shape (k,), or None
         What it has played there, where it led.
     """
 
-    asked: Asked
+    asked: AskedDecisions
     obs: Tensor
     mask: Tensor
     weight: Tensor
@@ -133,8 +133,8 @@ class ExpertLoss(Auxiliary):
         self._teacher, self._options, self._seed = teacher, options, seed
         self._steps, self._lanes, self._rollouts = steps, lanes, rollouts
         self._iteration = 0
-        self._window: deque[Answers] = deque(maxlen=options.window)
-        self._ahead: Future[Answers] | None = None  # answers for the next iteration
+        self._window: deque[LabelledDecisions] = deque(maxlen=options.window)
+        self._ahead: Future[LabelledDecisions] | None = None  # answers for the next iteration
         self._parts = ShuffledParts(seed)
         self._rest = np.ones((steps, lanes), np.bool_)
         self._begin_iteration()
@@ -245,7 +245,7 @@ class ExpertLoss(Auxiliary):
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
         seats = np.concatenate([each.seats for each in kept])[choice]
         logits = np.concatenate([each.logits for each in kept])[choice]
-        asked = Asked(
+        asked = AskedDecisions(
             take_rows(rows, choice), seats, logits, legal[choice], mix(seeds, choice, DECISION)
         )
         index = index[torch.from_numpy(choice).to(rollout.device)]
@@ -256,7 +256,7 @@ class ExpertLoss(Auxiliary):
         weight = torch.from_numpy((1 / shares[choice]).astype(np.float32)).to(mask.device)
         return Question(asked, obs, mask, weight, moves)
 
-    def _answer(self, question: Question) -> Answers:
+    def _answer(self, question: Question) -> LabelledDecisions:
         asked = question.asked
         if question.moves is None:
             target = self._teacher.answers(asked)
@@ -266,17 +266,19 @@ class ExpertLoss(Auxiliary):
         labels = torch.from_numpy(target).to(device)
         answers = question.obs, question.mask, labels, question.weight
         if target.any(1).all():
-            return Answers(*answers)
+            return LabelledDecisions(*answers)
         answered = torch.from_numpy(np.flatnonzero(target.any(1))).to(device)
-        return Answers(*(x.index_select(0, answered) for x in answers))
+        return LabelledDecisions(*(x.index_select(0, answered) for x in answers))
 
-    def _join(self, rollout: Rollout) -> Answers | None:
+    def _join(self, rollout: Rollout) -> LabelledDecisions | None:
         """Join the answers of the window on the device of a rollout."""
         if not self._window:
             return None
         # Those that a checkpoint has brought back are in host memory.
         fields = zip(*self._window, strict=True)
-        return Answers(*(torch.cat([x.to(rollout.device) for x in parts]) for parts in fields))
+        return LabelledDecisions(
+            *(torch.cat([x.to(rollout.device) for x in parts]) for parts in fields)
+        )
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Compute the weighted cross-entropy of a part of the answers; None if there are none."""
@@ -325,9 +327,9 @@ class ExpertLoss(Auxiliary):
         self._ahead = None
         if saved.get("ahead") is not None:  # earlier ones lack it
             self._ahead = Future()
-            self._ahead.set_result(Answers.load(saved["ahead"]))
+            self._ahead.set_result(LabelledDecisions.load(saved["ahead"]))
         self._window.clear()
-        self._window.extend(Answers.load(each) for each in saved["window"])
+        self._window.extend(LabelledDecisions.load(each) for each in saved["window"])
 
 
 class EpisodeSeeds:
@@ -377,7 +379,9 @@ class EpisodeSeeds:
             engine.configure(self._knob, value, [lane])
 
 
-def _begin(answer: Callable[[Question], Answers], question: Question) -> Future[Answers]:
+def _begin(
+    answer: Callable[[Question], LabelledDecisions], question: Question
+) -> Future[LabelledDecisions]:
     """Begin to answer a question, in a thread that ends with it."""
     thread = ThreadPoolExecutor(1, "teacher")
     future = thread.submit(answer, question)

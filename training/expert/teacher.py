@@ -27,7 +27,7 @@ ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedDecisions:
     """Decisions that a teacher is asked about.
 
     Parameters
@@ -49,10 +49,12 @@ class Asked:
     legal: np.ndarray
     seeds: np.ndarray
 
-    def take(self, some: np.ndarray) -> Asked:
+    def take(self, some: np.ndarray) -> AskedDecisions:
         """Select some of the decisions, by a mask or numbers."""
         rows = take_rows(self.rows, some)
-        return Asked(rows, *(getattr(self, field.name)[some] for field in fields(self)[1:]))
+        return AskedDecisions(
+            rows, *(getattr(self, field.name)[some] for field in fields(self)[1:])
+        )
 
 
 class Teacher(Protocol):
@@ -73,7 +75,7 @@ class Teacher(Protocol):
     def shares(self, rows: np.ndarray) -> np.ndarray:
         """Return the share of decisions of each kind to ask it about, float64 (k,)."""
 
-    def answers(self, asked: Asked) -> np.ndarray:
+    def answers(self, asked: AskedDecisions) -> np.ndarray:
         """Return its probability of each action, float32 (k, A).
 
         Rows of zeros where it has no answer.
@@ -126,13 +128,13 @@ class PlayerTeacher:
         """See :class:`Teacher`."""
         return np.ones(len(rows))
 
-    def answers(self, asked: Asked) -> np.ndarray:
+    def answers(self, asked: AskedDecisions) -> np.ndarray:
         """See :class:`Teacher`."""
         actions = self.moves(asked.rows, asked.seats, asked.seeds)
         return to_one_hot(actions, asked.legal.shape[1])
 
     def moves(self, rows: np.ndarray, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """Return its actions, int64 (k,); parameters as of :class:`Asked`."""
+        """Return its actions, int64 (k,); parameters as of :class:`AskedDecisions`."""
         actions = np.zeros(len(rows), np.int64)
         for seat in range(len(self._tables)):
             own = np.flatnonzero(seats == seat)
@@ -235,7 +237,7 @@ class SearchTeacher:
             shares[(shares == 0) & _is_searched(self._rest, rows)] = self._options.rest_share
         return shares
 
-    def answers(self, asked: Asked) -> np.ndarray:
+    def answers(self, asked: AskedDecisions) -> np.ndarray:
         """See :class:`Teacher`."""
         probabilities = np.zeros(asked.legal.shape, np.float32)
         first = self._searcher.wants(asked.rows, asked.legal)
@@ -246,7 +248,11 @@ class SearchTeacher:
         return probabilities
 
     def _answer(
-        self, searcher: Searcher, asked: Asked, wanted: np.ndarray, probabilities: np.ndarray
+        self,
+        searcher: Searcher,
+        asked: AskedDecisions,
+        wanted: np.ndarray,
+        probabilities: np.ndarray,
     ) -> None:
         """Write the answers of a search to the decisions ``wanted`` (k,) of it."""
         if not wanted.any():

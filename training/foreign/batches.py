@@ -79,7 +79,7 @@ class BatchLanes(PythonLanes):
 # -- processes -------------------------------------------------------------------------------------
 
 
-class Worker(NamedTuple):
+class EnvProcess(NamedTuple):
     """A process with some of the lanes.
 
     Parameters
@@ -127,7 +127,7 @@ class WorkerLanes(BatchLanes):
         self._timeout_s = timeout_s
         context = multiprocessing.get_context("spawn")
         shares = np.array_split(np.arange(len(batch.states)), min(workers, len(batch.states)))
-        self._workers: list[Worker] = []
+        self._workers: list[EnvProcess] = []
         for share in shares:
             ours, theirs = context.Pipe()
             count = context.RawValue("Q", 0)
@@ -135,7 +135,7 @@ class WorkerLanes(BatchLanes):
             process: BaseProcess = context.Process(target=work, args=given, daemon=True)
             start_shielded(process)
             theirs.close()
-            self._workers.append(Worker(share.tolist(), process, ours, count))
+            self._workers.append(EnvProcess(share.tolist(), process, ours, count))
         self._end = weakref.finalize(self, _end, self._workers)
         for worker in self._workers:
             self._receive(worker, STARTUP_S)
@@ -160,14 +160,14 @@ class WorkerLanes(BatchLanes):
             for i, each in zip(own, shown, strict=True):
                 self.games[i].take(each)
 
-    def _send(self, worker: Worker, message: Any) -> None:
+    def _send(self, worker: EnvProcess, message: Any) -> None:
         try:
             worker.pipe.send(message)
         except OSError:  # it has ended, and perhaps said why
             self._receive(worker, self._timeout_s)
             raise
 
-    def _receive(self, worker: Worker, limit_s: float) -> Any:
+    def _receive(self, worker: EnvProcess, limit_s: float) -> Any:
         who, process = self.game.name, worker.process
         try:
             self._wait(worker, limit_s)
@@ -181,7 +181,7 @@ class WorkerLanes(BatchLanes):
             raise ForeignError(answer)
         return answer
 
-    def _wait(self, worker: Worker, limit_s: float) -> None:
+    def _wait(self, worker: EnvProcess, limit_s: float) -> None:
         """Wait for an answer, as long as the next lane is done within the limit."""
         count, since = worker.count.value, time.monotonic()
         while not worker.pipe.poll(limit_s / 8):
@@ -228,7 +228,7 @@ def _say(pipe: Connection, what: str) -> None:
         pipe.send(what)
 
 
-def _end(workers: list[Worker]) -> None:
+def _end(workers: list[EnvProcess]) -> None:
     """Let processes close their environments, and end those that do not."""
     for worker in workers:
         worker.pipe.close()

@@ -21,7 +21,7 @@ CURVES = (
 )
 
 
-class Curve:
+class MergedCurve:
     """A curve over a run in at most ``KEPT`` points: when they are full, neighbours are merged."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Status:
     def __init__(self, name: str, total: int, start: int = 0) -> None:
         self.name, self.total, self.steps = name, max(total, 1), start
         self.record: Mapping[str, Any] = {}
-        self.curves = {where: Curve() for where, _, _ in CURVES}
+        self.curves = {where: MergedCurve() for where, _, _ in CURVES}
         self.evaluations: deque[Mapping[str, Any]] = deque(maxlen=2)
         self.warnings: deque[str] = deque(maxlen=3)
         self.phases: dict[str, float] = {}

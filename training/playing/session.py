@@ -19,7 +19,7 @@ from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import Decision, get_thought, let_explain, weigh
 from training.playing.history import History, Moment
-from training.playing.table import Decisions, Table
+from training.playing.table import Decisions, GameTable
 from training.run import games
 from training.run.game_view import render_state
 
@@ -37,7 +37,7 @@ class Session:
 
     Parameters
     ----------
-    table : Table
+    table : GameTable
         Its games and players have begun.
     branches : bool
         Playing on from an earlier moment begins a branch; else what followed it is forgotten, and
@@ -62,7 +62,7 @@ class Session:
     history : History
     """
 
-    def __init__(self, table: Table, *, branches: bool) -> None:
+    def __init__(self, table: GameTable, *, branches: bool) -> None:
         self.endless = False
         self.policies: Mapping[int, Policy] = {}
         self.adviser: Player | None = None
@@ -71,7 +71,7 @@ class Session:
         self._branches = branches
         self._sit(table)
 
-    def _sit(self, table: Table) -> None:
+    def _sit(self, table: GameTable) -> None:
         """Sit down at a table; what was played before is forgotten."""
         self.table, self.engine = table, table.engine
         self._values: dict[int, tuple[LaneValue | None, str]] = {}

@@ -18,7 +18,7 @@ Decisions = tuple[tuple[int, int], ...]  # seat and action of each that leads to
 
 
 @dataclass
-class Table:
+class GameTable:
     """A game that is played, in one lane or several.
 
     Parameters

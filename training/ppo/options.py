@@ -10,7 +10,7 @@ from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.run import machine, sizes
 from training.run.config import Only, RunConfig
 from training.run.options import Decay, Number, Text, Truth, Whole, option, require
-from training.run.sizes import Rollout
+from training.run.sizes import RolloutSizes
 
 # They follow lanes step by step, and would see those of the first rank of several alone.
 _ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")
@@ -174,7 +174,7 @@ class OnPolicyConfig(RunConfig):
     def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose rollout is no longer than the run, as far as lanes divide."""
         ppo = self.ppo
-        full = Rollout(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))
+        full = RolloutSizes(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))
         fitted = full.fitted(self.total_steps)
         if fitted == full:
             return self

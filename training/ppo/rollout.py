@@ -43,7 +43,7 @@ class Samples(NamedTuple):
     value: Tensor
 
 
-class Part(NamedTuple):
+class MinibatchPart(NamedTuple):
     """Which decisions one forward and backward pass learns from, as numbers in the rollout.
 
     Decision t of lane i of N is number ``t * N + i``. ``places`` (k,) are their numbers, ``adv``
@@ -204,7 +204,7 @@ class Rollout:
         if self.obs.dtype == torch.float32:
             self._rounded = self._room.resize_(self.obs.shape).copy_(self.obs)
 
-    def gather(self, part: Part) -> Piece:
+    def gather(self, part: MinibatchPart) -> Piece:
         """Gather the inputs of a pass over some decisions."""
         seen = self.obs if self._rounded is None else self._rounded
         obs = seen.flatten(0, 1).index_select(0, part.places)
@@ -577,7 +577,7 @@ class Minibatches:
         order = torch.randperm(len(self._some), generator=generator, device=device)
         return self._some[order]
 
-    def epoch(self) -> list[list[Part]]:
+    def epoch(self) -> list[list[MinibatchPart]]:
         """Return the minibatches of a pass over the rollout, each as its parts."""
         order = self.permutation()
         batches: Sequence[Tensor] = order.split(self._per_minibatch)
@@ -585,7 +585,7 @@ class Minibatches:
             batches = order.tensor_split(self._units // self._per_minibatch)
         return [self._split(units) for units in batches]
 
-    def _split(self, units: Tensor) -> list[Part]:
+    def _split(self, units: Tensor) -> list[MinibatchPart]:
         """Split a minibatch into parts, with its advantages normalised.
 
         There is none where all ranks together have less than two decisions: one alone has no
@@ -608,7 +608,7 @@ class Minibatches:
         if self._some is None:
             total = len(whole)
         return [
-            Part(place, advantage, total, chunk if self._recurrent else None)
+            MinibatchPart(place, advantage, total, chunk if self._recurrent else None)
             for place, advantage, chunk in parts
         ]
 

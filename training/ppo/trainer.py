@@ -33,7 +33,7 @@ from training.ppo.loss import KL, TERMS, Auxiliary, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import (
     Minibatches,
-    Part,
+    MinibatchPart,
     Piece,
     RewardScale,
     Rollout,
@@ -539,7 +539,7 @@ class PPOTrainer(Trainer):
         if loss is not None:
             self._scaler.scale(loss).backward()
 
-    def _gradient(self, parts: Iterable[Part], objective: Objective) -> Tensor:
+    def _gradient(self, parts: Iterable[MinibatchPart], objective: Objective) -> Tensor:
         """Add the gradients of the parts of a minibatch up; return its terms of the loss."""
         sums = np.zeros(len(TERMS))
         terms: list[Tensor] = []

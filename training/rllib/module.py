@@ -24,7 +24,7 @@ from training.run.envs import make_trial_lane
 from training.run.seeds import TRAINING_BIT, stream_seed
 
 
-class Lanes(RLlibVectorEnv):
+class RunnerLanes(RLlibVectorEnv):
     """Lanes of an env runner; structured observations are shown as the bytes of their records.
 
     Parameters
@@ -135,7 +135,7 @@ def set_state_of(learner: Any, state: dict[str, Any]) -> None:
 
 def configure(runner: Any, knobs: dict[str, Any], began: int | None = None) -> None:
     """Set the knobs of an env runner's lanes, and in one that begins what its seeds depend on."""
-    env: Lanes = runner.env.unwrapped
+    env: RunnerLanes = runner.env.unwrapped
     for name, value in knobs.items():
         env.configure(name, value)
     if began is not None:

@@ -25,7 +25,7 @@ from training.rllib.module import (
     ActorCriticLearner,
     ActorCriticModule,
     Episodes,
-    Lanes,
+    RunnerLanes,
     configure,
     net_of,
     set_state_of,
@@ -95,7 +95,7 @@ class RLlibTrainer(Trainer):
     Parameters
     ----------
     config : RLlibRun
-    lanes : Lanes
+    lanes : RunnerLanes
         Of :func:`training.rllib.run.make_lanes`.
     """
 
@@ -135,7 +135,7 @@ class RLlibTrainer(Trainer):
     def _start(self) -> None:
         """Start Ray and the algorithm, where a run that goes on left it."""
         start_ray(self._config)
-        register_env(ENV, Lanes)
+        register_env(ENV, RunnerLanes)
         self._algorithm = algorithm_config(self._config, self.steps, self._backend).build_algo()
         self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, self.steps
         for timer in _TIMERS.values():  # by itself RLlib shows a moving average over iterations

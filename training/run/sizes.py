@@ -47,7 +47,7 @@ def check_network(net_arch: Sequence[int], num_actions: int, name: str, members:
 
 
 @dataclass(frozen=True)
-class Rollout:
+class RolloutSizes:
     """Sizes of a rollout, and what they must be multiples of.
 
     Parameters
@@ -69,7 +69,7 @@ class Rollout:
     batch_unit: int = 1
     members: int = 1
 
-    def fitted(self, total: int) -> Rollout:
+    def fitted(self, total: int) -> RolloutSizes:
         """Reduce the rollout to about ``total`` decisions, if it has more.
 
         It has fewer steps; only if one step of all lanes is more than ``total``, fewer lanes.

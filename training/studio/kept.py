@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError, FileError, show
-from training.playing.table import Table
+from training.playing.table import GameTable
 from training.run import files
 from training.run.options import canonical_json, check_plain
 from training.studio.messages import Refusal
@@ -26,7 +26,7 @@ MAX_ROW = 1 << 20  # bytes
 
 
 @dataclass(frozen=True)
-class Moment:
+class KeptMoment:
     """A row, with its environment, options and players.
 
     Parameters
@@ -62,7 +62,7 @@ class Moment:
         }
 
 
-def read(record: Mapping[str, Any]) -> Moment:
+def read(record: Mapping[str, Any]) -> KeptMoment:
     """Return the moment that a file holds, whoever wrote it; the row itself is not looked at yet.
 
     Raises
@@ -77,7 +77,7 @@ def read(record: Mapping[str, Any]) -> Moment:
     if not fits or not all(isinstance(name, str) and len(name) <= 300 for name in players):
         raise Refusal("this is no moment: env, options or players are of another type.")
     check_plain(options)
-    moment = Moment(env, options, players[:16], _unpack_row(record["row"]))
+    moment = KeptMoment(env, options, players[:16], _unpack_row(record["row"]))
     if record["hash"] != moment.hash:
         raise Refusal("this moment was changed: its hash is that of another row.")
     return moment
@@ -94,7 +94,7 @@ def _unpack_row(text: Any) -> bytes:
     return data
 
 
-def seat(moment: Moment, places: Places, seed: int) -> tuple[Table, np.ndarray]:
+def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.ndarray]:
     """Return a table that stands at a moment, and its row, shape (1,), checked.
 
     Where who sat there is not here, persons sit.
@@ -118,7 +118,7 @@ def seat(moment: Moment, places: Places, seed: int) -> tuple[Table, np.ndarray]:
     return table, row
 
 
-def store(moment: Moment, places: Places) -> str:
+def store(moment: KeptMoment, places: Places) -> str:
     """Keep a moment; return its hash."""
     name = moment.hash
     places.kept.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ def store(moment: Moment, places: Places) -> str:
     return name
 
 
-def find(name: str, places: Places) -> Moment:
+def find(name: str, places: Places) -> KeptMoment:
     """Return the moment of a hash.
 
     Raises

@@ -18,7 +18,7 @@ from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.logs import film as writer
 from training.playing.session import Session as Game
-from training.playing.table import Table
+from training.playing.table import GameTable
 from training.run import files
 from training.run.options import require
 from training.studio import forms, kept, messages, prove, tiles, timeline
@@ -212,7 +212,7 @@ class Session:
             raise Refusal("pick: there is only one game.")
         self._adopt(self._tiles.pick(message.lane, self._places), None)
 
-    def _adopt(self, table: Table, seed: int | None) -> None:
+    def _adopt(self, table: GameTable, seed: int | None) -> None:
         """Take a table as the game of this session."""
         if self._game is None or self._game.table.env != table.env:
             self._thinker.choose(self._thinker.on, None, self._thinker.opened)
@@ -227,7 +227,7 @@ class Session:
         self._show()
         self._tell_timeline(self._due)
 
-    def _let_think(self, table: Table) -> None:
+    def _let_think(self, table: GameTable) -> None:
         """Seat the adviser; why one cannot sit there is refused, or noted of one by default."""
         who = self._thinker.who
         try:
@@ -238,7 +238,7 @@ class Session:
             else:
                 self.refuse(str(error))
 
-    def _tell_table(self, table: Table, shown: Shown, seed: int | None) -> None:
+    def _tell_table(self, table: GameTable, shown: Shown, seed: int | None) -> None:
         """Send what a page must know of the game, and who advises by default."""
         self._adviser = find_adviser(table, shown, self._places)
         self._outbox.put(shown.table_message(seed, self._adviser))
@@ -327,10 +327,10 @@ class Session:
         name = kept.store(self._make_moment(), self._places)
         self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
 
-    def _make_moment(self) -> kept.Moment:
+    def _make_moment(self) -> kept.KeptMoment:
         table = self._require_single()[0].table
         row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
-        return kept.Moment(table.env, dict(table.options), table.asked, row)
+        return kept.KeptMoment(table.env, dict(table.options), table.asked, row)
 
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)

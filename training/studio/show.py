@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from training.playing.session import Session
-from training.playing.table import Table
+from training.playing.table import GameTable
 from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog
@@ -17,7 +17,7 @@ MAX_LEGAL = 600  # actions that are named
 MAX_NEWS = 60  # lines that wait to be read
 
 
-def is_secret(table: Table) -> bool:
+def is_secret(table: GameTable) -> bool:
     """Tell whether a person plays from whom other seats hide something."""
     return bool(table.persons) and table.meets and bool(table.engine.spec.hidden)
 

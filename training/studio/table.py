@@ -13,7 +13,7 @@ from training.players.names import Who, find_base, load_who, make_player
 from training.players.player import Player
 from training.players.policy import Policy
 from training.players.table import find_table
-from training.playing.table import YOU, Table, number_names
+from training.playing.table import YOU, GameTable, number_names
 from training.run.envs import make_engine, with_defaults
 from training.run.game_view import find_view
 from training.run.names import short_name
@@ -23,12 +23,12 @@ from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options
 
 
-def seat_again(table: Table, players: Sequence[str], places: Places, seed: int) -> None:
+def seat_again(table: GameTable, players: Sequence[str], places: Places, seed: int) -> None:
     """Put other players into the seats of a table.
 
     Parameters
     ----------
-    table : Table
+    table : GameTable
     players : sequence of str
         Who is to sit there; see :func:`fill`.
     places : Places
@@ -45,14 +45,14 @@ def seat_again(table: Table, players: Sequence[str], places: Places, seed: int) 
     _seat(table, seated, {name: load(name, places, bots) for name in {*seated}}, seed)
 
 
-def _seat(table: Table, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
+def _seat(table: GameTable, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
     players = [_make(table, loaded[name]) for name in seated]
     names = [YOU if loaded[name] is None else short_name(name) for name in seated]
     table.asked, table.players, table.names = seated, players, number_names(names)
     table.begin(seeds=range(seed + 1, seed + 1 + len(players)))
 
 
-def _make(table: Table, who: Who | None) -> Player | None:
+def _make(table: GameTable, who: Who | None) -> Player | None:
     """Make the player of a bot or an agent at a table; None for a person."""
     if who is None:
         return None
@@ -107,7 +107,7 @@ def make_table(
     seed: int,
     places: Places,
     lanes: int = 1,
-) -> Table:
+) -> GameTable:
     """Make a table with all players in their seats.
 
     Parameters
@@ -145,7 +145,7 @@ def make_table(
         engine = make_engine(name, lanes, chosen)
     seated = fill(players, seats)
     # As JSON has them: a moment names them in its hash.
-    table = Table(name, json.loads(json.dumps(chosen)), engine, [None] * seats, [""] * seats)
+    table = GameTable(name, json.loads(json.dumps(chosen)), engine, [None] * seats, [""] * seats)
     _seat(table, seated, loaded, seed)
     return table
 

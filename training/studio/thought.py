@@ -18,7 +18,7 @@ from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import get_thought, let_explain, weigh
 from training.playing.session import Session
-from training.playing.table import Table
+from training.playing.table import GameTable
 from training.run import games
 from training.run.names import SEARCH, is_search, short_name
 from training.studio.forms import agents_for
@@ -32,7 +32,7 @@ MAX_ACTIONS = 64  # whose values or probabilities are listed
 ADVICE = "worlds=32"  # options of the search of who advises by default
 
 
-def find_adviser(table: Table, shown: Shown, places: Places) -> str | None:
+def find_adviser(table: GameTable, shown: Shown, places: Places) -> str | None:
     """Find who advises a person by default: a search with an agent that is at the table.
 
     Where none is, with the first agent of the game. That is for games that hide something, since
@@ -79,7 +79,7 @@ class Thinker:
         """Choose what is shown."""
         self.on, self.who, self.opened = on, who, opened
 
-    def sit(self, table: Table) -> None:
+    def sit(self, table: GameTable) -> None:
         """Sit down at a table.
 
         Raises
@@ -99,7 +99,7 @@ class Thinker:
                     name = short_name(self.who)
                     self._value, self._note = find_lane_value(who, table.engine, name)
 
-    def _seat(self, who: Who, table: Table) -> Player:
+    def _seat(self, who: Who, table: GameTable) -> Player:
         assert self.who is not None
         try:
             return make_player(who, table.engine)
@@ -154,7 +154,7 @@ class Thinker:
             message["played"] = self._last
         return message
 
-    def _ask_adviser(self, table: Table, shown: Shown) -> dict[str, Any] | None:
+    def _ask_adviser(self, table: GameTable, shown: Shown) -> dict[str, Any] | None:
         """Ask the adviser about the decision that is due."""
         adviser, engine = self._adviser, table.engine
         if adviser is None:
@@ -235,7 +235,7 @@ def _list_columns(info: Any, names: tuple[str, ...], game: Any) -> list[list[Any
     return [[n, v.tolist() if isinstance(v, np.ndarray) else v] for n, v in columns]
 
 
-def _list_observation(table: Table) -> list[dict[str, Any]]:
+def _list_observation(table: GameTable) -> list[dict[str, Any]]:
     """Return the parts of the observation: by the game's layout, or by its fields."""
     engine = table.engine
     seen = engine.obs[0]

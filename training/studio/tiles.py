@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from training.playing.session import Session
-from training.playing.table import Table
+from training.playing.table import GameTable
 from training.studio.places import Places
 from training.studio.table import make_table
 
@@ -54,7 +54,7 @@ class Tiles:
             if place in self._visits or len(self._visits) < MAX_VISITS:
                 self._visits[place] = self._visits.get(place, 0) + 1
 
-    def pick(self, lane: int, places: Places) -> Table:
+    def pick(self, lane: int, places: Places) -> GameTable:
         """Return a table of one lane that stands where a lane does."""
         table = self._table
         lane = min(lane, table.engine.num_envs - 1)

@@ -19,7 +19,7 @@ from training.playing import session
 from training.playing.decision import Decision
 from training.playing.history import Moment
 from training.playing.session import first_column
-from training.playing.table import Table
+from training.playing.table import GameTable
 
 MOST = 256  # lanes that are shown at once
 LOOKED_BACK = 500  # moments that are searched for news
@@ -208,7 +208,7 @@ class Session(session.Session):
         self._sit(self._make_table(num_envs))
         self._prepare()
 
-    def _make_table(self, num_envs: int) -> Table:
+    def _make_table(self, num_envs: int) -> GameTable:
         """Make the table of the source, with players that have begun."""
         source, engine = self.source, self.source.engine(num_envs)
         seed = self.seed if source.seed is None else source.seed
@@ -216,7 +216,7 @@ class Session(session.Session):
             seed = int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
         engine.reset_many(seeds=seed)
         players = [None if make is None else make(engine) for make in source.players]
-        table = Table(source.env, source.options, engine, players, [*source.names])
+        table = GameTable(source.env, source.options, engine, players, [*source.names])
         others = np.cumsum([player is not None for player in players])
         table.begin(seeds=(seed + table.meets + others - 1).tolist())
         self.tally = Tally(num_envs, engine.terms.dtype.names or ())

@@ -32,7 +32,7 @@ from tests.training.bench.test_scale import turn
 from training import benchmark_v9
 from training.bench import configs, env_modes, stock, timing, vectorised
 from training.bench import profile as profiles
-from training.bench.runner import Options
+from training.bench.runner import BenchmarkOptions
 from training.commands import profile
 from training.run import machine
 
@@ -178,7 +178,7 @@ def test_rows_of_the_configurations(monkeypatch):
     names = [name for name in configs.CONFIGS if name != "hierarchical"]
     given = ["--only", "configs", "--short", "--repeats", "1", "--config", *names]
     args = benchmark_v9.parser().parse_args(given)
-    rows = configs.SUITE.measure(Options(args, SimpleNamespace(), 1.0))
+    rows = configs.SUITE.measure(BenchmarkOptions(args, SimpleNamespace(), 1.0))
     assert_recorded(rows, "configs.jsonl", but=1)
 
 

@@ -218,7 +218,7 @@ def test_repeats_end_where_their_time_is_over(monkeypatch):
     args = benchmark_v9.parser().parse_args(["--only", "configs", "--game", "skullking", "--short"])
     args.config = [name for name in configs.CONFIGS if name != "hierarchical"]
     now[0] = 0.0
-    rows = configs.measure_chosen(runner.Options(args, Console(), 1.0))
+    rows = configs.measure_chosen(runner.BenchmarkOptions(args, Console(), 1.0))
     assert now[0] <= runner.SHORT_S
     assert all(row["repeats"] >= 1 for row in rows)
     assert configs.find_end(benchmark_v9.parser().parse_args([]), 1) == math.inf

@@ -3,7 +3,7 @@
 import torch
 
 from tests.training.ppo.engines import Corridor
-from training.expert.loss import Answers, ExpertLoss
+from training.expert.loss import ExpertLoss, LabelledDecisions
 from training.expert.options import ExpertConfig
 from training.ppo.rollout import Rollout
 
@@ -17,7 +17,9 @@ def made():
 def test_answers_of_a_checkpoint_come_to_where_new_ones_are_made():
     before, after = made(), made()
     target = torch.tensor([[0.0, 1.0]]).repeat(5, 1)
-    answers = Answers(torch.rand(5, 9), torch.ones(5, 2, dtype=torch.bool), target, torch.ones(5))
+    answers = LabelledDecisions(
+        torch.rand(5, 9), torch.ones(5, 2, dtype=torch.bool), target, torch.ones(5)
+    )
     before._window.append(answers)
     saved = before.state_dict()
     del saved["window"][0]["weight"]  # as earlier checkpoints lack it
@@ -27,4 +29,4 @@ def test_answers_of_a_checkpoint_come_to_where_new_ones_are_made():
         after.begin(rollout, 2)
         assert [x.device for x in after._samples] == [META] * 4
         assert [len(x) for x in after._samples] == [count] * 4
-        after._window.append(Answers(*(x.to(META) for x in answers)))
+        after._window.append(LabelledDecisions(*(x.to(META) for x in answers)))

@@ -11,7 +11,7 @@ from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
 from training.expert.options import ExpertConfig, ExpertRun
-from training.expert.teacher import Asked, PlayerTeacher, SearchTeacher, make_teacher
+from training.expert.teacher import AskedDecisions, PlayerTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.players.trained import load_policy
@@ -53,7 +53,7 @@ def seeds_of(rows):
 
 
 def asked(rows, logits, legal):
-    return Asked(rows, np.zeros(len(rows), np.int32), logits, legal, seeds_of(rows))
+    return AskedDecisions(rows, np.zeros(len(rows), np.int32), logits, legal, seeds_of(rows))
 
 
 def logits_of(net, obs):
@@ -170,7 +170,7 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     legal, seats = engine.mask != 0, engine.get_actors()
     assert (seats == seat).all()
     rows = engine.get_states()
-    given = Asked(rows, seats, 0.0 * legal, legal, seeds_of(rows))
+    given = AskedDecisions(rows, seats, 0.0 * legal, legal, seeds_of(rows))
     answers = PlayerTeacher("greedy", engine).answers(given)
     assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
     config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})

@@ -11,7 +11,7 @@ from training.logs import status as status_module
 from training.logs.dashboard import Dashboard
 from training.logs.picture import Picture, sparkline
 from training.logs.run_log import RunLog
-from training.logs.status import Curve, Status, duration, noise
+from training.logs.status import MergedCurve, Status, duration, noise
 from training.run.jsonl import drop_after, read_lines
 
 
@@ -72,7 +72,7 @@ def terminal(width=80, height=24):
 
 
 def test_curve_keeps_its_shape_in_bounded_memory():
-    curve = Curve()
+    curve = MergedCurve()
     for k in range(100_000):
         curve.add(float(k))
     curve.add(float("nan"))
@@ -95,7 +95,7 @@ def test_sparkline_runs_from_lowest_to_highest():
 
 def test_noise_looks_like_noise_and_a_trend_like_a_trend():
     rng = np.random.default_rng(5)  # seed 5
-    flat, rising = Curve(), Curve()
+    flat, rising = MergedCurve(), MergedCurve()
     for k in range(400):
         flat.add(4.0 + rng.normal(scale=0.3))
         rising.add(k / 40 + rng.normal(scale=0.3))

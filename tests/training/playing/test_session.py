@@ -7,7 +7,7 @@ import fastenv
 from tests.training.playing.test_table import make_table
 from training.players.names import make_player
 from training.playing.session import Session
-from training.playing.table import Table
+from training.playing.table import GameTable
 
 VERSUS = "DrMarioVersusFrame-v0"
 
@@ -17,7 +17,7 @@ def make_match(who):
     engine = fastenv.make_engine(VERSUS, 1, seats="all", level=1)
     engine.reset_many(seeds=3)
     players = [None if each is None else make_player(each, engine) for each in who]
-    table = Table(VERSUS, {}, engine, players, ["a", "b"])
+    table = GameTable(VERSUS, {}, engine, players, ["a", "b"])
     table.begin(seeds=[0, 0])
     return Session(table, branches=False)
 
@@ -113,7 +113,7 @@ def test_known_moments_are_walked_through_and_nobody_is_asked_again():
 def test_lanes_begin_anew_where_there_is_no_end():
     engine = fastenv.make_engine("DrMarioPlacement-v0", 3, level=20)
     engine.reset_many(seeds=5)
-    table = Table("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
+    table = GameTable("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
     session = Session(table, branches=False)
     session.endless = True
     while not session.moment.ended.any():

@@ -8,7 +8,7 @@ from training.players.names import make_player
 from training.players.player import Thought
 from training.playing.decision import Decision
 from training.playing.history import take_again
-from training.playing.table import Table, collect_lines
+from training.playing.table import GameTable, collect_lines
 
 FLAT = "SkullKingFlat-v0"
 
@@ -18,7 +18,7 @@ def make_table(who=("heuristic", None, "random", "random"), seed=3):
     engine = fastenv.make_engine(FLAT, 1, seats="all", schedule=(2,))
     engine.reset_many(seeds=seed)
     players = [None if each is None else make_player(each, engine) for each in who]
-    return Table(FLAT, {}, engine, players, ["a", "You", "b", "c"][: len(who)])
+    return GameTable(FLAT, {}, engine, players, ["a", "You", "b", "c"][: len(who)])
 
 
 def play(table):
@@ -47,7 +47,7 @@ def test_decisions_at_the_same_time_are_described_together():
     engine = fastenv.make_engine("DrMarioVersus-v0", 1, seats="all", level=1)
     engine.reset_many(seeds=3)
     players = [make_player("random", engine), None]
-    table = Table("DrMarioVersus-v0", {}, engine, players, ["a", "You"])
+    table = GameTable("DrMarioVersus-v0", {}, engine, players, ["a", "You"])
     table.begin(seeds=[0, 0])
     first, before, after = play(table)
     assert table.is_pending(before, after)
@@ -90,7 +90,7 @@ def test_a_game_ends_in_a_sentence_the_best_first():
     assert dict(ranked) == dict(zip(table.names, row["total"][:4].tolist(), strict=True))
     said = table.describe_result(row, 0.0)
     assert said == f"The game is over: {', '.join(f'{name} {x:.6g}' for name, x in ranked)}."
-    alone = Table(FLAT, {}, table.engine, [None], ["You"])
+    alone = GameTable(FLAT, {}, table.engine, [None], ["You"])
     assert alone.describe_result(row, 2.5) == "The game is over: return 2.5."
 
 
@@ -99,7 +99,7 @@ def test_a_game_ends_in_a_sentence_the_best_first():
 )
 def test_a_person_is_shown_no_seat_of_others(persons, seen):
     players = [None if seat in persons else object() for seat in range(3)]
-    table = Table(FLAT, {}, None, players, list("abc"))
+    table = GameTable(FLAT, {}, None, players, list("abc"))
     assert [table.find_looking_seat(actor) for actor in range(3)] == seen
 
 

@@ -14,7 +14,7 @@ from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets import precision
 from training.nets.distribution import log_prob, masked_log_probs
-from training.ppo.rollout import Part
+from training.ppo.rollout import MinibatchPart
 from training.run.envs import make_engine
 
 
@@ -34,7 +34,7 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
 
 def gathered(trainer):
     """The observations of three decisions, as a pass is given them."""
-    return trainer.rollout.gather(Part(torch.arange(3), torch.zeros(3), 3)).obs
+    return trainer.rollout.gather(MinibatchPart(torch.arange(3), torch.zeros(3), 3)).obs
 
 
 def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):

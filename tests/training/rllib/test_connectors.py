@@ -21,7 +21,7 @@ from ray.tune.registry import register_env
 from fastenv.adapters.rllib import MASK, OBSERVATIONS, SemiMarkovAdvantages, durations
 from tests.tables import walk
 from training.rllib.connectors import EpisodesToBatch
-from training.rllib.module import ActorCriticLearner, Lanes
+from training.rllib.module import ActorCriticLearner, RunnerLanes
 from training.rllib.trainer import ENV, algorithm_config
 from training.run.config import RunConfig
 
@@ -50,7 +50,7 @@ def runner_of(env, own=True):
         "rllib": {"env_runners": 1},
         "ppo": {"n_steps": 24, "batch_size": 64, "n_epochs": 2, "net_arch": [16]},
     }
-    register_env(ENV, Lanes)
+    register_env(ENV, RunnerLanes)
     config = algorithm_config(RunConfig.from_mapping(values), 0, "fast")
     if not own:
         config.env_runners(

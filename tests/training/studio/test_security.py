@@ -423,7 +423,7 @@ def test_rows_from_strangers_are_checked_at_the_door(asked, places):
         record = {**good, **changes}
         try:
             data = zlib.decompress(base64.b64decode(record["row"]))
-            moment = kept.Moment(record["env"], record["options"], record["players"], data)
+            moment = kept.KeptMoment(record["env"], record["options"], record["players"], data)
             record["hash"] = moment.hash  # strangers can compute it too
         except (ValueError, TypeError, zlib.error):
             pass

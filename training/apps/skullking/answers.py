@@ -24,7 +24,7 @@ IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 BID_KERNEL = np.array([0.7, 0.13, 0.02])
 
 
-class Asked(NamedTuple):
+class ObservedDecisions(NamedTuple):
     """Observed decisions: position, seat, trick, the row before, and the answer of each.
 
     ``rows`` have no hands. An answer is a bid or a card. All arrays have shape (k,).
@@ -36,9 +36,9 @@ class Asked(NamedTuple):
     rows: np.ndarray
     answer: np.ndarray
 
-    def take(self, part: slice | np.ndarray) -> Asked:
+    def take(self, part: slice | np.ndarray) -> ObservedDecisions:
         """Select some of the decisions."""
-        return Asked(*(column[part] for column in self))
+        return ObservedDecisions(*(column[part] for column in self))
 
     def with_hands(
         self, hands: np.ndarray, sizes: np.ndarray, each: int
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
         return rows, np.where(rows["phase"] == Phase.PLAY, slots, chosen)
 
 
-def ask_bids(rows: np.ndarray, there: np.ndarray) -> Asked:
+def ask_bids(rows: np.ndarray, there: np.ndarray) -> ObservedDecisions:
     """Return bids that have been revealed, each as it was asked for.
 
     Parameters
@@ -82,10 +82,10 @@ def ask_bids(rows: np.ndarray, there: np.ndarray) -> Asked:
     position, seat = np.nonzero(there)
     start, bids = round_start(rows[position]), rows["bid"][position, seat]
     start["phase"], start["bid"][:, : there.shape[1]] = Phase.BID, -1
-    return Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)
+    return ObservedDecisions(position, seat, np.zeros(len(seat), np.int64), start, bids)
 
 
-def ask_cards(record: RoundRecord, lanes: np.ndarray, there: np.ndarray) -> Asked:
+def ask_cards(record: RoundRecord, lanes: np.ndarray, there: np.ndarray) -> ObservedDecisions:
     """Return cards of the rounds in lanes (n,), each as it was asked for.
 
     Parameters
@@ -100,7 +100,7 @@ def ask_cards(record: RoundRecord, lanes: np.ndarray, there: np.ndarray) -> Aske
     counts = np.where(there, np.arange(1, there.shape[1] + 1), 0).max(1, initial=0)
     rows, cards = record.replay(lanes, counts)[position, ply], record.cards[lane, ply]
     seat = record.seats[lane, ply].astype(np.int64)
-    return Asked(position, seat, ply // record.num_hands, rows, cards)
+    return ObservedDecisions(position, seat, ply // record.num_hands, rows, cards)
 
 
 class Dealt:
@@ -116,7 +116,7 @@ class Dealt:
         self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
         self._discard = worlds["discard"].reshape(*shape, 2)
 
-    def hands(self, decisions: Asked) -> tuple[np.ndarray, np.ndarray]:
+    def hands(self, decisions: ObservedDecisions) -> tuple[np.ndarray, np.ndarray]:
         """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
         at, seat = decisions.position, decisions.seat
         k, each = len(at), self._hand.shape[1]
@@ -138,7 +138,7 @@ class Dealt:
         return cards, (cards != EMPTY).sum(2)
 
 
-class Answers:
+class CandidateLikelihoods:
     """Candidates whose likelihoods of decisions are computed.
 
     Parameters

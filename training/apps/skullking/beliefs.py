@@ -36,7 +36,13 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Abilities, Phase
-from training.apps.skullking.answers import Answers, Asked, Dealt, ask_bids, ask_cards
+from training.apps.skullking.answers import (
+    CandidateLikelihoods,
+    Dealt,
+    ObservedDecisions,
+    ask_bids,
+    ask_cards,
+)
 from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.players.policy import Policy
@@ -84,7 +90,7 @@ class HandBelief:
         self._by_cards = name == "plays"
         self._engine, self._model = engine, model
         bots = () if model is None else model.bots
-        self._answers = Answers(engine, policy, bots, DOUBT)
+        self._answers = CandidateLikelihoods(engine, policy, bots, DOUBT)
         self._record = RoundRecord(engine)
 
     def begin(self, lanes: np.ndarray) -> None:
@@ -119,7 +125,7 @@ class HandBelief:
 
     def _list_decisions(
         self, record: RoundRecord, lanes: np.ndarray, rows: np.ndarray, seats: np.ndarray
-    ) -> list[Asked]:
+    ) -> list[ObservedDecisions]:
         """Return the decisions of others that are known, of bids and of cards."""
         complete = record.is_complete(lanes, rows) & ~is_bidding(rows)
         decisions = [

@@ -16,7 +16,7 @@ from training.apps.skullking import abilities
 from training.apps.skullking.rules import BASELINES
 from training.apps.skullking.whole_games import tier_of
 from training.evaluation.evaluation import Evaluation, play
-from training.evaluation.judging import Shown
+from training.evaluation.judging import ShownColumn
 from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.results import Results
 from training.evaluation.tables import format_interval, make_table, name_column, show_interval
@@ -129,7 +129,7 @@ def _report_abilities(
         "rule bots raise while tricks are needed and lower when none is."
     )
     table = make_table("Pirate abilities", caption, ["own decisions"], means)
-    for shown in (Shown(*each) for each in names.items()):
+    for shown in (ShownColumn(*each) for each in names.items()):
         cells = (show_interval(shown, each[shown.name]) for each in means.values())
         table.add_row(name_column(shown), *cells)
     console.print(table)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv import BatchEngine
-from training.apps.skullking.answers import Answers, Dealt, ask_bids, ask_cards
+from training.apps.skullking.answers import CandidateLikelihoods, Dealt, ask_bids, ask_cards
 from training.apps.skullking.round_record import RoundRecord, with_lanes
 from training.players.policy import Policy
 
@@ -38,7 +38,7 @@ class OpponentModel:
 
     def __init__(self, policy: Policy | None, engine: BatchEngine) -> None:
         self.bots = BOTS
-        self._answers = Answers(engine, policy, BOTS, DOUBT)
+        self._answers = CandidateLikelihoods(engine, policy, BOTS, DOUBT)
         self.names = self._answers.names
         self._record = RoundRecord(engine)
         self._players = engine.game.num_seats

@@ -5,7 +5,7 @@ from training.callbacks.trackers.base import Source, StepReader, Tracker, Tracke
 from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
-from training.callbacks.trackers.quests import QuestReward, Stage
+from training.callbacks.trackers.quests import QuestReward, QuestStage
 from training.callbacks.trackers.visits import VisitCounter
 
 __all__ = [
@@ -14,8 +14,8 @@ __all__ = [
     "Event",
     "GrowthReward",
     "QuestReward",
+    "QuestStage",
     "Source",
-    "Stage",
     "StateArchive",
     "StepReader",
     "Tracker",

@@ -18,7 +18,7 @@ from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
-from training.callbacks.trackers.quests import QuestReward, Stage
+from training.callbacks.trackers.quests import QuestReward, QuestStage
 from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
@@ -38,7 +38,7 @@ KINDS: dict[str, type[Tracker]] = {
 # An archive asks a counter of visits and quests, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "quests": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
-_ITEMS: dict[str, type[Options]] = {"stages": Stage, "events": Event}
+_ITEMS: dict[str, type[Options]] = {"stages": QuestStage, "events": Event}
 
 
 def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:

@@ -31,7 +31,7 @@ def _read_condition(given: Any) -> tuple[float, float]:
     )
 
 
-class Stage(Options):
+class QuestStage(Options):
     """A stage of a quest; the stages of a quest are met in the order in which they are given."""
 
     quest: Text
@@ -46,7 +46,7 @@ class Stage(Options):
 class QuestOptions(Options):
     """Options of quests; see :class:`QuestReward`."""
 
-    stages: Any = option(..., "a list of :class:`Stage`")
+    stages: Any = option(..., "a list of :class:`QuestStage`")
 
 
 class QuestReward(Tracker):
@@ -57,7 +57,7 @@ class QuestReward(Tracker):
     Parameters
     ----------
     engine : Engine
-    stages : sequence of Stage
+    stages : sequence of QuestStage
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class QuestReward(Tracker):
     OPTIONS = QuestOptions
     kept = ("progress", "finished", "bonus", "first_steps", "steps")
 
-    def __init__(self, engine: Engine, stages: Sequence[Stage]) -> None:
+    def __init__(self, engine: Engine, stages: Sequence[QuestStage]) -> None:
         super().__init__(engine)
         self.quests = list(dict.fromkeys(stage.quest for stage in stages))
         ordered = sorted(stages, key=lambda stage: self.quests.index(stage.quest))
@@ -140,7 +140,7 @@ class QuestReward(Tracker):
 
 
 def _compile_conditions(
-    engine: Engine, stages: Sequence[Stage]
+    engine: Engine, stages: Sequence[QuestStage]
 ) -> tuple[list[Source], Array, Array]:
     """Compile conditions to columns and their least and greatest values by stage."""
     columns: dict[str, int] = {}

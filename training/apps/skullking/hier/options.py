@@ -24,7 +24,7 @@ from training.run.options import (
 from training.run.removed import drop_from_section
 from training.run.seating import has_agents
 from training.run.seeds import stream_seed
-from training.run.sizes import Rollout
+from training.run.sizes import RolloutSizes
 
 POLICIES = ("worker", "manager")
 # What the two policies have instead of the defaults of ``ppo``: a rollout is used often, so an
@@ -183,7 +183,7 @@ class HierRun(ActorCriticRun):
         sizes = own.get("n_steps", ppo.n_steps), own.get("batch_size", ppo.batch_size)
         if not all(type(size) is int and size >= 1 for size in sizes):
             return self  # refused by name elsewhere
-        chosen = Rollout(self.num_envs, *sizes)
+        chosen = RolloutSizes(self.num_envs, *sizes)
         fitted = chosen.fitted(self.total_steps)
         if fitted == chosen:
             return self
