@@ -254,7 +254,7 @@ def one_game() -> str:
     stepped, trained = (found[most, "fastenv, Numba", what]["over_plain"] for what in both)
     said = (
         f"With {most} lanes the port takes {stepped:,.0f} times as many steps in Numba as the "
-        f"plain environment, and a training {trained:.1f} times as many decisions."
+        f"plain environment, and a training {trained:.2f} times as many decisions."
     )
     about = f"{record.source}, {record.load}, on {machine.describe(record.head['host'])}"
     return f"{table(('the 8-puzzle', 'lanes', *speeds), made)}\n\n{said} {about}."
