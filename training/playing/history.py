@@ -23,6 +23,7 @@ from training.playing.table import Decisions, collect_lines
 SMALL_ROW = 4096  # bytes up to which every row is kept
 SPACING = 64  # decisions between larger ones
 KEPT = 1 << 26  # bytes of moments where the oldest are forgotten
+OF_A_MOMENT, OF_AN_ARRAY = 1000, 112  # bytes of Python's own
 MAX_DECISIONS = 250_000  # where none are
 MAX_BRANCHES = 64
 
@@ -82,6 +83,14 @@ class Moment:
     def forget(self) -> None:
         """Forget what was decided here."""
         self.actions, self.decision, self.asked = None, None, False
+
+    def count_bytes(self) -> int:
+        """Count the bytes of its arrays, and about those of the rest."""
+        arrays = [self.seats, self.ended, self.taken, *(self.info or {}).values()]
+        arrays += [each for each in (self.mask, self.actions) if each is not None]
+        rows = self.rows if self.rows is not None else b""
+        of_rows = len(rows) if isinstance(rows, bytes) else rows.nbytes
+        return OF_A_MOMENT + of_rows + sum(OF_AN_ARRAY + each.nbytes for each in arrays)
 
 
 class Branch:
@@ -165,19 +174,34 @@ class History:
         if moment.mark:
             branch.marked.append(branch.last)
 
-    def add(self, rows: np.ndarray, moment: Moment) -> None:
-        """Add the moment behind the one that is shown, and go there.
+    def check_room(self) -> None:
+        """Refuse another moment behind the one that is shown.
 
         Raises
         ------
         HistoryError
             If there are too many.
         """
+        if not self._branches:
+            return
+        begins = self.index != self.last
+        if self._count >= MAX_DECISIONS or (begins and len(self.branches) >= MAX_BRANCHES):
+            most = f"{MAX_DECISIONS:,} decisions"
+            if self._count < MAX_DECISIONS:
+                most = f"{MAX_BRANCHES} branches"
+            raise HistoryError(f"this session has {most}: begin another game.")
+
+    def add(self, rows: np.ndarray, moment: Moment) -> None:
+        """Add the moment behind the one that is shown, and go there.
+
+        Raises
+        ------
+        HistoryError
+            See :meth:`check_room`.
+        """
+        self.check_room()
         branch = self.branches[self.branch]
         if self._branches:
-            if self._count >= MAX_DECISIONS:
-                most = f"{MAX_DECISIONS:,} decisions"
-                raise HistoryError(f"this session has {most}: begin another game.")
             if self.index != branch.last:
                 branch = self._begin_branch()
         else:
@@ -185,11 +209,9 @@ class History:
         self._append(branch, rows, moment)
         self.index, self._count = branch.last, self._count + 1
         if not self._branches:
-            self._forget_oldest(branch, rows)
+            self._forget_oldest(branch)
 
     def _begin_branch(self) -> Branch:
-        if len(self.branches) >= MAX_BRANCHES:
-            raise HistoryError(f"this session has {MAX_BRANCHES} branches: begin another game.")
         here, rows = self.moment, self.rows()
         branch = Branch(self.branch, self.index)
         self._append(branch, rows, Moment(here.seats, here.ended, here.taken))
@@ -197,12 +219,14 @@ class History:
         self.branch = len(self.branches) - 1
         return branch
 
-    def _forget_oldest(self, branch: Branch, rows: np.ndarray) -> None:
-        superfluous = len(branch.moments) - max(2, KEPT // rows.nbytes)
+    def _forget_oldest(self, branch: Branch) -> None:
+        largest = max(each.count_bytes() for each in branch.moments[-2:])  # one has no row, or both
+        superfluous = len(branch.moments) - max(2, KEPT // largest)
         superfluous -= superfluous % self._spacing  # so that the row of the first one is there
         if superfluous > 0:
             del branch.moments[:superfluous], branch.rewards[:superfluous]
             branch.first += superfluous
+            branch.marked = [index for index in branch.marked if index >= branch.first]
 
     def go(self, branch: int, index: int) -> None:
         """Go to a moment; one before the beginning of a branch lies in that which it left.

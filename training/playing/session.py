@@ -226,6 +226,7 @@ class Session:
         self._take(np.array([action], np.int32))
 
     def _take(self, actions: Array) -> int:
+        self.history.check_room()  # before the engine steps, so that both stand at one moment
         live, ended = self._live, self.engine.ended.copy()
         taken = self._play(actions, ended)
         live.actions = actions
@@ -243,6 +244,8 @@ class Session:
             moment.decisions = decided
             self._tell(moment, self._rows[0], rows[0])
         self.history.add(rows, moment)
+        if self._branches:  # who comes back decides anew
+            live.forget()
         self._rows, self._live = rows, moment
         return max(1, int(taken.max()))
 
@@ -299,7 +302,6 @@ class Session:
         moment = self.moment
         if moment.asked or not self.is_newest or self._is_done():
             return moment.decision
-        moment.asked = True
         engine, lane = self.engine, self.looked
         lanes = np.flatnonzero(~engine.ended)
         looks = lane is not None and not moment.ended[lane]
@@ -324,6 +326,7 @@ class Session:
             moment.actions = np.zeros(self.num_envs, np.int32)
         decision.thought = get_thought(deciding, decision.lane) if looks else None
         moment.decision = decision if looks else None
+        moment.asked = True  # only now: if a player raises an error, it is asked again
         return moment.decision
 
     def _is_weighed(self, player: Player) -> bool:

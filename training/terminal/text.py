@@ -120,7 +120,8 @@ def film(session: Session, path: Path, fps: float) -> int:
 def _draw_all(session: Session) -> Iterator[np.ndarray]:
     """Draw all moments of an episode while it is played, the last one twice."""
     while not session.over:
-        yield session.draw(mode="rgb_array")
+        if not session.has_pending:  # or others decide at the same moment
+            yield session.draw(mode="rgb_array")
         session.step()
     yield from [session.draw(mode="rgb_array")] * 2
 

@@ -61,6 +61,8 @@ def test_it_is_bounded(engine, monkeypatch):
     history.add(rows, moment())
     history.go(0, 0)
     with pytest.raises(HistoryError, match="2 decisions"):
+        history.check_room()
+    with pytest.raises(HistoryError, match="2 decisions"):
         history.add(rows, moment())
     monkeypatch.setattr(module, "MAX_DECISIONS", 9)
     with pytest.raises(HistoryError, match="2 branches"):
@@ -71,11 +73,12 @@ def test_it_is_bounded(engine, monkeypatch):
 
 def test_without_branches_the_oldest_moments_and_what_followed_are_forgotten(engine, monkeypatch):
     rows = engine.get_states()
-    monkeypatch.setattr(module, "KEPT", 4 * rows.nbytes)
     monkeypatch.setattr(module, "SPACING", 1)
     history = begin(engine, branches=False)
+    monkeypatch.setattr(module, "KEPT", 4 * history.moment.count_bytes())
     for k in range(9):
-        history.add(rows, moment(lines=[str(k)]))
+        history.add(rows, moment(lines=[str(k)], mark="mark"))
+    assert history.branches[0].marked == [6, 7, 8, 9]
     assert (history.index, history.last) == (9, 9)
     assert [index for index, _ in history.way()] == [9, 8, 7, 6]
     assert history.lines(9) == [*"5678"]
@@ -85,6 +88,14 @@ def test_without_branches_the_oldest_moments_and_what_followed_are_forgotten(eng
     assert history.lines(2) == ["6", "new"]
     assert history.last == 8
     assert len(history.branches[0].rewards) == len(history.branches[0].moments)
+
+
+def test_the_bytes_of_a_moment_are_all_of_its_arrays(engine):
+    history = begin(engine, branches=False)
+    bare = history.moment.count_bytes()
+    history.moment.mask = np.zeros((1, 5000), np.uint8)
+    history.moment.info = {"seen": np.zeros((1, 1000))}
+    assert history.moment.count_bytes() >= bare + 5000 + 8000
 
 
 def test_the_way_goes_through_the_branches_that_were_left(engine):

@@ -6,6 +6,7 @@ import pytest
 import fastenv
 from tests.training.playing.test_table import make_table
 from training.players.names import make_player
+from training.playing import history
 from training.playing.session import Session
 from training.playing.table import GameTable
 
@@ -123,3 +124,62 @@ def test_lanes_begin_anew_where_there_is_no_end():
     assert not session.moment.ended[ended].any()
     assert (session.rows["ep_length"][ended] == 0).all()
     assert (session.rows["ep_length"][~ended] > 1).all()
+
+
+class Fails:
+    """A player that raises an error when it is asked for the first time."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def begin(self, engine, lanes, seeds=None):
+        pass
+
+    def act(self, engine, lanes):
+        self.asked += 1
+        if self.asked == 1:
+            raise RuntimeError("once")
+        return engine.mask[lanes].argmax(1).astype(np.int32)
+
+
+def make_alone(player, *, branches):
+    """Make a session of one player who plays alone."""
+    engine = fastenv.make_engine("Prospector-v0", 1)
+    engine.reset_many(seeds=3)
+    table = GameTable("Prospector-v0", {}, engine, [player], ["a"])
+    table.begin(seeds=[0])
+    return Session(table, branches=branches)
+
+
+def test_a_player_that_raises_an_error_is_asked_again():
+    session = make_alone(Fails(), branches=True)
+    with pytest.raises(RuntimeError, match="once"):
+        session.step()
+    assert session.step() > 0
+    assert session.history.index == 1
+
+
+def test_where_there_is_no_room_the_engine_does_not_step(monkeypatch):
+    monkeypatch.setattr(history, "MAX_DECISIONS", 2)
+    session = make_alone(
+        make_player("random_legal", fastenv.make_engine("Prospector-v0", 1)), branches=True
+    )
+    for _ in range(2):
+        session.step()
+    before = session.engine.get_states()
+    with pytest.raises(history.HistoryError, match="2 decisions"):
+        session.step()
+    assert session.engine.get_states().tobytes() == before.tobytes() == session.rows.tobytes()
+    assert session.is_newest
+
+
+def test_with_branches_what_was_decided_is_not_kept():
+    player = Fails()
+    player.asked = 1
+    session = make_alone(player, branches=True)
+    session.weighs = False
+    for _ in range(3):
+        session.step()
+    moments = session.history.branches[0].moments
+    assert [each.actions for each in moments] == [None] * 4
+    assert [each.decision for each in moments[:-1]] == [None] * 3

@@ -75,6 +75,12 @@ def _report_goals(
     rounds: Evaluation,
     played: Results,
 ) -> dict[str, Any]:
+    rounds_of = [
+        np.stack([own[column] for column in ("round", "cards", "goal")], axis=1)
+        for own in (played.of(player=name) for name in played.players)
+    ]
+    if not all(np.array_equal(each, rounds_of[0]) for each in rounds_of):
+        raise AssertionError("equal seeds gave different goals or deals")
     groups = [f"round_{r}" for r in np.unique(played["round"]).astype(int).tolist()]
     drawn = played.estimate(
         [OVERALL, *groups], resamples=options.bootstrap, seed=rounds.resample_seed

@@ -179,6 +179,8 @@ class ManagerEnv:
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the engine inside."""
+        if name == "engine":  # which there is not yet
+            raise AttributeError(name)
         return getattr(self.engine, name)
 
     def reset_many(
