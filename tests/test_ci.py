@@ -72,7 +72,7 @@ def run(folder, *words, **env):
 def test_every_stage_runs_and_the_readmes_command_closes_the_log(checkout):
     status, said, begun = run(checkout)
     assert status == 0
-    assert begun[0] == "build kernels"
+    assert begun[0] == "build kernels .venv/lint-installed"
     assert sorted(begun[1:]) == sorted(["lint", "docs", "rllib-test", "slow-test", "test"])
     assert said.splitlines()[-1] == "7 passed in 0.10s"
     command = re.search(r"^(make test)\b", (ROOT / "README.md").read_text("utf-8"), re.M)[1]

@@ -108,7 +108,7 @@ def test_commands_of_a_page_are_found() -> None:
         ("python -m training train --seed three", "argument --seed"),
         ("python -m tools.train_seeds training/configs/none.yaml --out x", "no such file"),
         ("python -m training train --set ppo.n_stepz=3", "ppo.n_stepz"),
-        ("python -m training train --preset none", "invalid choice: 'none'"),
+        ("python -m training train --preset none", "preset='none': there are flat"),
         (
             "python -m training compare --seeds 1,2 --variant a --variant b --with native.nets=3",
             "native.nets",

@@ -308,7 +308,7 @@ class Gate:
         Updates between two tests at least.
     """
 
-    def __init__(self, config: GateConfig, every: int) -> None:
+    def __init__(self, config: GateConfig, every: int = 1) -> None:
         self.config, self._every = config, every
         self.tests = 0
         self._last_update: int | None = None

@@ -113,17 +113,20 @@ def film(session: Session, path: Path, fps: float) -> int:
     """
     films.check(path)
     check_render_mode(session.engine.game, "rgb_array")
-    films.write(path, _draw_all(session), fps)
-    return session.history.last
+    decisions = 0
 
+    def draw_all() -> Iterator[np.ndarray]:
+        """Draw all moments while it is played, the last one twice."""
+        nonlocal decisions
+        while not session.over:
+            if not session.has_pending:  # or others decide at the same moment
+                yield session.draw(mode="rgb_array")
+            session.step()
+            decisions += 1
+        yield from [session.draw(mode="rgb_array")] * 2
 
-def _draw_all(session: Session) -> Iterator[np.ndarray]:
-    """Draw all moments of an episode while it is played, the last one twice."""
-    while not session.over:
-        if not session.has_pending:  # or others decide at the same moment
-            yield session.draw(mode="rgb_array")
-        session.step()
-    yield from [session.draw(mode="rgb_array")] * 2
+    films.write(path, draw_all(), fps)
+    return decisions
 
 
 # -- playing ---------------------------------------------------------------------------------------
