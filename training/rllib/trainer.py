@@ -95,7 +95,7 @@ class RLlibTrainer(Trainer):
     Parameters
     ----------
     config : RLlibRun
-    lanes : RunnerLanes
+    lanes : Lanes
         Of :func:`training.rllib.run.make_lanes`.
     """
 
