@@ -137,8 +137,8 @@ def taken_at(taken: Sequence[Record]) -> str:
         loads = [record.head["load"] for record in taken]
         at = [f"{n} at {r.head['git_rev'][:7]}" for n, r in zip(named, taken, strict=True)]
         return (
-            f"All records are of one machine, {processors.pop()}. {_load_before(loads)} They are "
-            f"{', '.join(at)}."
+            f"All records are of one kind of processor, {processors.pop()}. "
+            f"{_load_before(loads)} They are {', '.join(at)}."
         )
     said = "; ".join(
         f"{name} at {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, load "
@@ -287,8 +287,8 @@ def _first_agent() -> str:
     bot = [percent(games[name]["heuristic"]) for name in ("rule_hard", "heuristic")]
     return (
         f"A first agent of Skull King meets three `rule_hard` at one table and three `heuristic` "
-        f"at another. {' '.join(said)} `heuristic`, the best scripted player, wins {bot[0]} and "
-        f"{bot[1]} ({' and '.join(names)})."
+        f"at another. {' '.join(said)} `heuristic`, the best of the scripted players beside it, "
+        f"wins {bot[0]} and {bot[1]} ({' and '.join(names)})."
     )
 
 
