@@ -7,7 +7,7 @@ import torch
 import fastenv
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import QuestReward, Stage, StateArchive, VisitCounter
+from training.callbacks.trackers import QuestReward, QuestStage, StateArchive, VisitCounter
 from training.run.checkpoint import CheckpointError
 
 CELLS = 20
@@ -176,8 +176,8 @@ def test_mistakes_are_named():
 
 def swarm_of(engine, **options):
     stages = [
-        Stage(quest="room", when={"room": 3}),
-        Stage(quest="rich", when={"value": 4, "x": 0}),
+        QuestStage(quest="room", when={"room": 3}),
+        QuestStage(quest="rich", when={"value": 4, "x": 0}),
     ]
     quests = QuestReward(engine, stages)
     return quests, StateArchive(engine, cell_of, swarm=quests, **options)
@@ -226,7 +226,7 @@ def test_a_swarm_resumes_where_it_was():
 def test_lanes_of_a_swarm_have_luck_of_their_own():
     engine = fastenv.make_engine("Prospector-v0", 8)
     engine.reset_many(seeds=3)
-    quests = QuestReward(engine, [Stage(quest="begun", when={"time_remaining": [0, None]})])
+    quests = QuestReward(engine, [QuestStage(quest="begun", when={"time_remaining": [0, None]})])
     archive = StateArchive(engine, lambda seen: np.zeros(8), swarm=quests, p_archive=0)
     engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
     quests.observe(engine, None)

@@ -4,14 +4,14 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import QuestReward, Stage
+from training.callbacks.trackers import QuestReward, QuestStage
 
 STAGES = [
-    Stage(quest="door", when={"room": 1}, reward=0.1),
-    Stage(quest="door", when={"room": 2, "x": (1, 3)}, reward=0.3),
-    Stage(quest="key", when={"flags": 4}, reward=1.7),
-    Stage(quest="rich", when={"value": (2.0, np.inf)}, reward=0.7),
-    Stage(quest="rich", when={"value": (3.0, np.inf), "flags": (8, 15)}, reward=0.01),
+    QuestStage(quest="door", when={"room": 1}, reward=0.1),
+    QuestStage(quest="door", when={"room": 2, "x": (1, 3)}, reward=0.3),
+    QuestStage(quest="key", when={"flags": 4}, reward=1.7),
+    QuestStage(quest="rich", when={"value": (2.0, np.inf)}, reward=0.7),
+    QuestStage(quest="rich", when={"value": (3.0, np.inf), "flags": (8, 15)}, reward=0.01),
 ]
 
 
@@ -78,9 +78,9 @@ def test_a_state_is_restored():
 def test_mistakes_are_named():
     engine = Trace(2)
     with pytest.raises(ConfigError, match="'purse'"):
-        QuestReward(engine, [Stage(quest="rich", when={"purse": 2})])
+        QuestReward(engine, [QuestStage(quest="rich", when={"purse": 2})])
     with pytest.raises(ConfigError, match="quest 'x': more than 255 stages"):
-        QuestReward(engine, [Stage(quest="x", when={"room": 1})] * 256)
+        QuestReward(engine, [QuestStage(quest="x", when={"room": 1})] * 256)
 
 
 def test_first_completions_are_noted_once_and_survive_a_checkpoint():

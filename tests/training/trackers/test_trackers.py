@@ -14,7 +14,7 @@ from training.callbacks.trackers import (
     EpisodeStats,
     Event,
     QuestReward,
-    Stage,
+    QuestStage,
     StateArchive,
     Trackers,
     VisitCounter,
@@ -34,7 +34,9 @@ def prospector_trackers(engine):
         engine,
         {
             "visits": visits,
-            "quests": QuestReward(engine, [Stage(quest="scan", when={"scan_count": (3, None)})]),
+            "quests": QuestReward(
+                engine, [QuestStage(quest="scan", when={"scan_count": (3, None)})]
+            ),
             "progress": BayesProgressTracker(engine, [Event(name="credits", source="credits")]),
             "episodes": EpisodeStats(engine, "survival", archive.placed),
         },
@@ -107,8 +109,8 @@ def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers()
 def test_bonuses_are_in_the_stored_reward():
     engine = Trace(7)
     stages = [
-        Stage(quest="a", when={"room": 1}, reward=0.3),
-        Stage(quest="b", when={"x": 2}, reward=0.1),
+        QuestStage(quest="a", when={"room": 1}, reward=0.3),
+        QuestStage(quest="b", when={"x": 2}, reward=0.1),
     ]
     quests = QuestReward(engine, stages)
     visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
