@@ -153,7 +153,7 @@ def all_rows(
     iterations : int, optional
         That are timed of each run; default those of its way.
     common : mapping
-        BenchmarkOptions of all runs.
+        Options of all runs.
     ways : mapping of str to Way
 
     Raises

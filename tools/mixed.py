@@ -8,8 +8,6 @@ goes on, and the record is written after every run, so that it can grow.
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -19,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import fastenv
-from fastenv.errors import FastEnvError
+from tools import train_seeds
 from tools.command import new_parser, refusing
 from training import load_policy
 from training.evaluation import exploitability
@@ -39,23 +37,10 @@ COMMAND = (
 )
 
 
-def train(env: str, seed: int, name: str, runs: Path, flags: str = "") -> RunFolder:
-    """Train a game with a seed, unless that was done; go on where it stopped.
-
-    Raises
-    ------
-    FastEnvError
-        If the training fails.
-    """
-    folder = runs / name
-    if not (folder / "summary.json").exists():
-        _, *words = shlex.split(f"{COMMAND.format(env=env, seed=seed, name=name)} {flags}")
-        if (folder / "config.json").exists():
-            words = ["-m", "training", "train", "--name", name, "--resume"]
-        command = [sys.executable, *words, "--runs", str(runs)]
-        if subprocess.run(command, check=False).returncode != 0:
-            raise FastEnvError(f"{shlex.join(command)} failed")
-    return RunFolder.open(folder)
+def command_of(name: str, seed: int | str, flags: str) -> str:
+    """Return the command that trains a game with a seed."""
+    command = COMMAND.format(env=GAMES[name], seed=seed, name=f"{name}-{seed}")
+    return f"{command} {flags}".rstrip()
 
 
 def measure_run(run: RunFolder, levels: list[exploitability.HistoryLevel]) -> dict[str, Any]:
@@ -115,7 +100,8 @@ def main(argv: list[str] | None = None) -> int:
         for seed in seeds:
             if str(seed) in rows:
                 continue
-            run = train(env, seed, f"{name}-{seed}", args.runs, args.flags)
+            command, folder = command_of(name, seed, args.flags), args.runs / f"{name}-{seed}"
+            run = train_seeds.train_run(command, folder, "summary.json")
             rows[str(seed)] = measure_run(run, levels)
             record["games"][name] = {
                 "env": env,
@@ -123,9 +109,8 @@ def main(argv: list[str] | None = None) -> int:
                 "uniform": round(uniform.mean, 5),
                 "runs": dict(sorted(rows.items(), key=lambda each: int(each[0]))),
             }
-            command = f"{COMMAND.format(env=env, seed='SEED', name=name)} {args.flags}".rstrip()
-            record["games"][name]["command"] = command
-            files.write_json(args.out, {**machine.taken_on(), **record})
+            record["games"][name]["command"] = command_of(name, "SEED", args.flags)
+            files.write_json(args.out, {**record, **machine.taken_on()})
             last = rows[str(seed)]
             reached, spent = last["curve"][-1][1], last["cpu_s"]
             print(f"{env}, seed {seed}: {reached:.4f} after {spent:.0f} s of a core")

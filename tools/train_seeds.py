@@ -46,15 +46,34 @@ def train(config: str, seed: int, runs: Path, flags: str = "") -> RunFolder:
     RunFolder
         The run.
     """
-    run = runs / f"s{seed}"
-    if not (run / "evaluation.json").exists():
-        _, *words = shlex.split(command_of(config, seed, flags))
+    return train_run(command_of(config, seed, flags), runs / f"s{seed}", "evaluation.json")
+
+
+def train_run(command: str, run: Path, last: str) -> RunFolder:
+    """Train by a command, unless that was done; go on where it stopped.
+
+    Parameters
+    ----------
+    command : str
+        Names the run as its folder is called.
+    run : Path
+        Folder of the run.
+    last : str
+        File of the folder that is written last.
+
+    Raises
+    ------
+    FastEnvError
+        If the training fails.
+    """
+    if not (run / last).exists():
+        _, *words = shlex.split(command)
         if (run / "config.json").exists():
             words = ["-m", "training", "train", "--name", run.name, "--resume"]
-        command = [sys.executable, *words, "--runs", str(runs)]
-        if subprocess.run(command, check=False).returncode != 0:
-            raise FastEnvError(f"{shlex.join(command)} failed")
-    return RunFolder.open(runs / f"s{seed}")
+        typed = [sys.executable, *words, "--runs", str(run.parent)]
+        if subprocess.run(typed, check=False).returncode != 0:
+            raise FastEnvError(f"{shlex.join(typed)} failed")
+    return RunFolder.open(run)
 
 
 def row(run: RunFolder) -> dict[str, Any]:
