@@ -69,7 +69,7 @@ def test_what_the_card_says_of_searches_of_the_champion():
 
 @pytest.mark.parametrize(
     ("folder", "seeds"),
-    [(CHAMPION, "champion-5-seeds.json"), (SECOND, "skullking-2-3-seeds.json")],
+    [(CHAMPION, "champion-5-seeds.json"), (SECOND, "skullking-2-5-seeds.json")],
     ids=lambda each: getattr(each, "name", each),
 )
 def test_an_agent_is_one_of_the_trainings_of_its_record(folder, seeds):
