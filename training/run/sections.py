@@ -72,7 +72,7 @@ class EvaluationConfig(Options):
     curve_opponents: tuple[Text, ...] | None = option(
         None,
         "opponent sets of each evaluation; the first one decides which policy is best; null takes "
-        "what ``opponents`` takes first or, in matches, the strongest bot",
+        "what ``opponents`` takes first or, in matches, ``rule_hard``",
         "one or more sets, or null for the default",
     )
     curve_episodes: Whole = option(
@@ -93,7 +93,7 @@ class EvaluationConfig(Options):
         None,
         "opponent sets: bots of the game, and where players meet paths of trained agents (with a "
         "``/``) and ``search:WHO,worlds=16`` for one that searches; null takes the opponent of the "
-        "training and the strongest bot or, in matches, all sets",
+        "training and the bot that the game names first or, in matches, all sets",
         "names, or null for the default",
     )
     bids: Literal["rule_hard", "heuristic"] = option(
