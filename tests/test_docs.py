@@ -52,7 +52,7 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-@pytest.mark.parametrize("page", [*GAMES, "drmario.md", "explanation/limits.md"])
+@pytest.mark.parametrize("page", [*GAMES, "drmario.md", "explanation/limits.md", "howto/training.md"])
 def test_tables_of_layouts_and_limits_are_those_of_the_code(page: str) -> None:
     with_tables = runpy.run_path(str(ROOT / "docs" / "generate.py"))["with_tables"]
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ def test_readme_lists_every_environment_with_its_sizes() -> None:
 def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert re.search(r"^make train\b", README, flags=re.MULTILINE)
     assert re.search(r"^make test\b", README, flags=re.MULTILINE)
-    assert re.search(r"first `make` [^.]*\d+ minutes [^.]*\d+ GB", README)
+    assert re.search(r"first `make` [^.]*minutes[^.]*disk", README)
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
