@@ -52,7 +52,9 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-@pytest.mark.parametrize("page", [*GAMES, "drmario.md", "explanation/limits.md", "howto/training.md"])
+@pytest.mark.parametrize(
+    "page", [*GAMES, "drmario.md", "explanation/limits.md", "howto/training.md"]
+)
 def test_tables_of_layouts_and_limits_are_those_of_the_code(page: str) -> None:
     with_tables = runpy.run_path(str(ROOT / "docs" / "generate.py"))["with_tables"]
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")

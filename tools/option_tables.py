@@ -110,7 +110,8 @@ def table(model: type[Options]) -> str:
 def _allowed(model: type[Options], name: str) -> str:
     if name == "trainer":
         return ", ".join(trainers.names())
-    return allowed_of(model, name).removeprefix("one of ").replace("'", "").replace("None", "null")
+    allowed = allowed_of(model, name).removeprefix("one of ")
+    return re.sub(r"'([\w-]+)'", r"\1", allowed).replace("None", "null")
 
 
 def _plain(text: str) -> str:

@@ -51,7 +51,8 @@ class EvaluationConfig(Options):
     during: Literal["off", "inline", "process"] | None = option(
         None,
         "whether, and where, the policy is evaluated while it is trained: between two iterations, "
-        "or in a second process; null takes ``process`` if there are three cores, else ``off``",
+        "or in a second process; null takes ``process`` if there are three cores, else ``off`` "
+        "or, with ``patience``, ``inline``",
     )
     every: Whole = option(
         500_000,
@@ -80,7 +81,9 @@ class EvaluationConfig(Options):
     )
     after_training: Truth = option(True, "evaluate as soon as the training is done")
     games: Whole = option(
-        1000, "matches: whole games for each opponent set; four share their deals", ge=1
+        1000,
+        "matches: whole games for each opponent set; as many as there are seats share a deal",
+        ge=1,
     )
     episodes: Whole | None = option(
         None,
