@@ -51,8 +51,8 @@ class EvaluationConfig(Options):
     during: Literal["off", "inline", "process"] | None = option(
         None,
         "whether, and where, the policy is evaluated while it is trained: between two iterations, "
-        "or in a second process; null takes ``process`` if there are three cores, else ``off`` "
-        "or, with ``patience``, ``inline``",
+        "or in a second process; null takes ``process`` if there are three physical cores, else "
+        "``off`` or, with ``patience``, ``inline``",
     )
     every: Whole = option(
         500_000,
