@@ -1,4 +1,4 @@
-"""Write the observation tables of the games' pages from their ``layout.py``, and the studio's.
+"""Write tables of pages from the code: observations of the games, limits, configs, the studio's.
 
 Run ``python docs/generate.py`` after a change of a layout. A test compares.
 """
@@ -32,6 +32,7 @@ from fastenv.prospector.tables import MAX_ASTEROIDS, MAX_NODES  # noqa: E402
 from fastenv.registry import short_id  # noqa: E402
 from fastenv.skullking.layout import layout_table  # noqa: E402
 from fastenv.skullking.tables import MAX_CARDS, MAX_ROUNDS, Tier  # noqa: E402
+from training.run import games as training_games  # noqa: E402
 from training.studio.messages import message_rows  # noqa: E402
 
 
@@ -59,6 +60,20 @@ def drmario_aux() -> str:
         index = str(offset) if length == 1 else f"{offset}..{offset + length - 1}"
         lines.append(f"| {index} | {name} | {text} |")
         offset += length
+    return "\n".join(lines)
+
+
+def configs() -> str:
+    """Return which file a run takes that names environment and trainer alone, as a table."""
+    lines = ["| environment | trainer | file |", "|---|---|---|"]
+    for name in fastenv.list_envs():
+        record = training_games.get_game(name)
+        trainers_of: dict[str, list[str]] = {}
+        for trainer, file in record.files.items():
+            usual = ", also where none is named" if trainer == record.trainer else ""
+            trainers_of.setdefault(file, []).append(f"`{trainer}`{usual}")
+        for file, trainers in trainers_of.items():
+            lines.append(f"| `{short_id(name)}` | {', '.join(trainers)} | `{file}` |")
     return "\n".join(lines)
 
 
@@ -159,6 +174,7 @@ def tables() -> dict[str, dict[str, str]]:
         "prospector.md": {"layout_table": prospector_table()},
         "drmario.md": drmario,
         "gameboy.md": {"grammar": grammar()},
+        "howto/training.md": {"configs": configs()},
         "explanation/limits.md": {"counts": counts(), "lanes": lanes()},
         "reference/studio.md": {"messages": studio_messages(), "bars": studio_bars()},
     }

@@ -590,7 +590,7 @@ def execute(name: str, dispatch: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = new_parser("opcodes", __doc__)
-    parse.add_argument("--check", action="store_true", help="write nothing; exit 1 on A difference")
+    parse.add_argument("--check", action="store_true", help="write nothing; exit 1 on a difference")
     args, text = parse.parse_args(argv), generate()
     if TARGET.exists() and TARGET.read_text(encoding="utf-8") == text:
         return 0

@@ -68,6 +68,15 @@ the layers of options combine.
 | trainer | sections beside those of every run |
 |---|---|
 """
+REFUSED = """
+## What some trainers refuse
+
+A trainer in this table takes only these values of an option, and refuses others by name. What \
+depends on several options is refused too; the message then says on which.
+
+| trainer | option | takes only |
+|---|---|---|
+"""
 
 
 def page() -> str:
@@ -77,6 +86,11 @@ def page() -> str:
     for trainer in trainers.names():
         own = [name for name in trainers.get_options(trainer).model_fields if name not in shared]
         parts.append(f"| `{trainer}` | {', '.join(f'`{name}`' for name in own)} |\n")
+    parts.append(REFUSED)
+    for trainer in trainers.names():
+        for only in trainers.get_options(trainer).ONLY:
+            taken = ", ".join(_shown(value) for value in only.values)
+            parts.append(f"| `{trainer}` | `{only.option}` | {taken} |\n")
     for heading, model in MODELS:
         parts.append(f"\n## {heading}\n\n{' '.join(_says(model).split())}\n\n")
         parts.append(table(model))
@@ -96,7 +110,8 @@ def table(model: type[Options]) -> str:
 def _allowed(model: type[Options], name: str) -> str:
     if name == "trainer":
         return ", ".join(trainers.names())
-    return allowed_of(model, name).removeprefix("one of ").replace("'", "").replace("None", "null")
+    allowed = allowed_of(model, name).removeprefix("one of ")
+    return re.sub(r"'([\w-]+)'", r"\1", allowed).replace("None", "null")
 
 
 def _plain(text: str) -> str:

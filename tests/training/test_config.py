@@ -349,7 +349,7 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
         assert part % config.ppo.batch_size == 0
         assert config.ppo.batch_size <= 2 * 3264
     said = capsys.readouterr().err
-    lines = [line for line in said.splitlines() if "the best that are known" not in line]
+    lines = [line for line in said.splitlines() if "the usual ones for" not in line]
     assert len(lines) == 1
     assert f"total_steps={total:,} is less than a rollout, which is shortened: " in said
     assert config.planned_steps == (total if trainer == "hier" else config.rollout)

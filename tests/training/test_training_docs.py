@@ -8,7 +8,7 @@ import yaml
 from tests.tables import walk
 from tools import option_tables
 from training.callbacks.start import check_config
-from training.run import trainers
+from training.run import folder, trainers
 from training.run.config import RunConfig
 from training.run.layers import read_presets
 from training.run.options import Options
@@ -50,7 +50,9 @@ def test_example_is_accepted(page, name):
 
 
 def test_page_of_options_is_what_the_models_say():
-    assert (DOCS / "reference" / "options.md").read_text(encoding="utf-8") == option_tables.page()
+    page = option_tables.page()
+    assert (DOCS / "reference" / "options.md").read_text(encoding="utf-8") == page
+    assert "| None |" not in page  # an option without a description
 
 
 def test_every_option_of_a_run_is_described():
@@ -63,6 +65,22 @@ def test_every_option_of_a_run_is_described():
 def sections(model):
     kinds = [field.annotation for field in model.model_fields.values()]
     return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Options)]
+
+
+def test_what_may_change_at_resume_is_named():
+    text = (DOCS / "howto" / "resume.md").read_text(encoding="utf-8")
+    listed = re.search(r"You may change ([^.]*)\.", text)
+    assert listed
+    assert {*re.findall(r"`(\w+)`", listed[1])} == {*folder.MAY_CHANGE} - {"name"}
+
+
+def test_files_of_a_run_are_those_that_the_module_names():
+    page = (DOCS / "howto" / "run_folder.md").read_text(encoding="utf-8")
+    rows = page.partition("| file | content |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    shown = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    lines = (folder.__doc__ or "").split("=\n")[1].splitlines()
+    described = [name for line in lines for name in re.findall(r"``([^`]+)``", line[:32])]
+    assert sorted(shown) == sorted(described)
 
 
 def test_presets_are_named():

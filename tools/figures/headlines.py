@@ -31,10 +31,11 @@ def first_figure() -> str:
     times = statistics.median(_beside_gymnasium("sync", _LANES).times)
     part = 100 * middle(bars.bar(_STOCK_BARS["Skull King Worker"]))
     return (
-        f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
-        f"of the bots included: {over:.0f} times the plain Python. When Stable-Baselines3 trains "
-        f"on it, the environment takes {part:.0f} % of the time. Dr. Mario steps "
-        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`, {_LANES} games at once."
+        f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, "
+        f"while bots play the other seats: {over:.0f} times the plain Python. When "
+        f"Stable-Baselines3 trains on it, the environment takes {part:.0f} % of the time. "
+        f"Dr. Mario steps **{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`, "
+        f"{_LANES} games at once."
     )
 
 

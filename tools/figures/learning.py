@@ -299,7 +299,7 @@ def _compared(report: Row, gap: str = "minus_baseline", but: str = "") -> list[l
 
 
 def defaults() -> str:
-    """Return the table of trainings with tuned presets, which ``--env`` alone uses, over seeds."""
+    """Return the table of trainings with options that were found and with defaults, over seeds."""
     record = newest("defaults-*-seeds.json")
     made = [
         [f"{env}, {row}", *cells]

@@ -66,8 +66,7 @@ class Standing:
     drawn : bool
         It is a trained player whose actions are drawn; others take their best one.
     cpu_ms : float or None
-        Milliseconds of CPU time a decision: of all but bots, whose loop takes no note of them, and
-        only where somebody searches.
+        Milliseconds of CPU time a decision; None for bots, and where nobody searches.
     """
 
     name: str

@@ -37,7 +37,9 @@ class HiddenConfig(Options):
     """Hidden layers."""
 
     net_arch: tuple[Whole, ...] = option(
-        (256, 256), "hidden layers of the policy network and, separately, of the value network"
+        (256, 256),
+        "hidden layers of the policy network and, separately, of the value network; with "
+        "``native.trunk: shared``, of both together",
     )
     activation: Activation = option("relu", "between the layers")
 
@@ -106,9 +108,10 @@ class ActorCriticConfig(EncoderConfig):
         "single",
         "``phase``: a policy head for each decision phase, for tiers that show the phase; "
         "``placements``: each action is scored by what convolutions find where it fills the board, "
-        "and only those that are possible; ``map``: a plane of scores for each orientation, as the "
-        "others, for games that tell where actions lie; ``cards``: each card in hand is scored by "
-        "what it is, for tiers that show cards",
+        "and only those that are possible; ``map``, ``shift_and_score``, ``factorised`` and "
+        "``cell_attention``: a plane of scores for each orientation. All five are for games that "
+        "tell where actions lie. ``cards``: each card in hand is scored by what it is, for tiers "
+        "that show cards",
     )
     attention: Whole = option(
         0, "width of the attention over card slots, for tiers that show cards; 0 for none", ge=0

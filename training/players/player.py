@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 
 class Player(Protocol):
-    """Plays one seat in the lanes of an engine."""
+    """Plays one seat in each lane of an engine; which one may differ from lane to lane."""
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Reset lanes in which games begin.

@@ -8,8 +8,8 @@ that was cut off, and everything backwards in time::
     A       = delta + g * lambda * (1 - done) * A[t+1]
     returns = A + V
 
-This is the textbook recurrence with ``1 - term`` for the value and ``1 - done`` for the trace,
-written in the order in which Stable-Baselines3 computes it, so that the bits agree too.
+This is the textbook recurrence: where an episode was truncated, ``V'`` stands for the value behind
+it. It is written in the order in which Stable-Baselines3 computes it, so that the bits agree too.
 ``lambda`` counts decisions, not primitive steps.
 
 Where PPO learns only some of the decisions (:func:`gae_some`), what lies between two of them is one

@@ -12,7 +12,7 @@ from typing import Any
 from fastenv.errors import FastEnvError
 from training.run.registry import parts_of
 
-SAMPLE = "sample the actions of agents; default: the best"  # help
+SAMPLE = "sample the actions of agents; default depends on the game"  # help
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

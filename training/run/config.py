@@ -132,7 +132,8 @@ class RunConfig(Options):
     deterministic: Truth = option(False, "only algorithms that give the same bits every time")
     env_options: Plain = option(
         dict,
-        'options of the environment; checked by it. ``invalid_action`` is "raise" unless given',
+        "options of the environment, which checks them; some games have other defaults in training "
+        "(``GameTraining.env_options``)",
     )
     schedules: dict[str, Schedule] = option(
         dict,

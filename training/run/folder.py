@@ -8,13 +8,17 @@
 ``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
 ``model.safetensors``             in their place: weights alone (``training export --hub``)
 ``evaluations.jsonl``             one record an evaluation during the training
+``pool/``, ``ratings.sqlite``     snapshots of self-play, and their ratings
 ``map/``                          the live map (:mod:`training.logs.live_map`)
 ``certificates/``                 result of each test of the gate (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
-``evaluation.json``               results of ``training evaluate``; ``episodes.jsonl`` has the rows
+``evaluation.json``               results of ``training evaluate``
+``episodes.jsonl``                its episodes, one a line
 ``evaluation.txt``                its tables at the end of the training
+``film.gif``                      an episode at that time (``evaluation.film``)
 ``milestones.json``               when a run reached what (``training compare milestones``)
-``replays/, replay_index.json``   recorded episodes (``training watch replay``) and what they are
+``replays/``                      recorded episodes (``training watch replay``)
+``replay_index.json``             what they are
 ``.lock``                         held by the process that trains it (:meth:`RunFolder.lock`)
 ================================  ==================================================================
 

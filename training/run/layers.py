@@ -1,10 +1,10 @@
 """Merge the layers of a command line into the options of a run, each over the one before.
 
-The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
-were found best for the environment.
+The lowest are the defaults of :class:`RunConfig`; without preset and file, over them the usual
+options of the environment.
 
 A command changes the options of a new run in five places, and says each in one line, in this
-order: the best known options where an environment alone is named, those of self-play in a game that
+order: the usual options where an environment alone is named, those of self-play in a game that
 needs mixed strategies, a minibatch for fewer lanes, a shorter run without the compiled core, a
 rollout for a short run. Nothing else changes them.
 """
@@ -49,7 +49,7 @@ REMEDY = (
 )
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
-    "--config, flags. Without --preset and --config, the best known options of the environment are "
+    "--config, flags. Without --preset and --config, the usual options of the environment are "
     "used."
 )
 
@@ -231,10 +231,10 @@ def find_best_options(env: str, trainer: str | None) -> tuple[str | None, dict[s
 
 
 def take_best_options(env: str, trainer: str | None, say: Say) -> dict[str, Any]:
-    """Load the tuned options of an environment; empty if there are none."""
+    """Load the usual options of an environment; empty if there are none."""
     name, values = find_best_options(env, trainer)
     if name is not None:
-        say(f"the options are those of {name}, the best that are known for {env}")
+        say(f"the options are those of {name}, the usual ones for {env}")
     return values
 
 

@@ -51,7 +51,8 @@ class EvaluationConfig(Options):
     during: Literal["off", "inline", "process"] | None = option(
         None,
         "whether, and where, the policy is evaluated while it is trained: between two iterations, "
-        "or in a second process; null takes ``process`` if there are three cores, else ``off``",
+        "or in a second process; null takes ``process`` if there are three physical cores, else "
+        "``off`` or, with ``patience``, ``inline``",
     )
     every: Whole = option(
         500_000,
@@ -72,7 +73,7 @@ class EvaluationConfig(Options):
     curve_opponents: tuple[Text, ...] | None = option(
         None,
         "opponent sets of each evaluation; the first one decides which policy is best; null takes "
-        "what ``opponents`` takes first or, in matches, the strongest bot",
+        "what ``opponents`` takes first or, in matches, ``rule_hard``",
         "one or more sets, or null for the default",
     )
     curve_episodes: Whole = option(
@@ -80,7 +81,9 @@ class EvaluationConfig(Options):
     )
     after_training: Truth = option(True, "evaluate as soon as the training is done")
     games: Whole = option(
-        1000, "matches: whole games for each opponent set; four share their deals", ge=1
+        1000,
+        "matches: whole games for each opponent set; as many as there are seats share a deal",
+        ge=1,
     )
     episodes: Whole | None = option(
         None,
@@ -93,7 +96,7 @@ class EvaluationConfig(Options):
         None,
         "opponent sets: bots of the game, and where players meet paths of trained agents (with a "
         "``/``) and ``search:WHO,worlds=16`` for one that searches; null takes the opponent of the "
-        "training and the strongest bot or, in matches, all sets",
+        "training and the bot that the game names first or, in matches, all sets",
         "names, or null for the default",
     )
     bids: Literal["rule_hard", "heuristic"] = option(

@@ -37,7 +37,7 @@ class Trainer:
     Attributes
     ----------
     engines : sequence of Engine
-        What it steps; not reset before the first iteration.
+        What it steps; not reset before the first iteration or :meth:`state`.
     on_step : callable or None
         To be called after every step and every reset of an engine; the run sets it
         (:data:`training.run.engine.OnStep`).

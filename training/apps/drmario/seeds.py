@@ -149,7 +149,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     plan = Plan()
     parse = new_parser(
-        "evaluate seeds", ABOUT, "greedy --out greedy --levels 0 5 10", "WHO --out DIR"
+        "evaluate seeds", ABOUT, "greedy --out by-seed --levels 0 5 10", "WHO --out DIR"
     )
     about = "bot, lookahead:FILE, run folder, or name of a run under --runs"
     parse.add_argument("who", help=about)

@@ -18,7 +18,7 @@ from rich.console import Console
 import fastenv
 from training.apps.skullking import goals
 from training.apps.skullking.columns import SHOWN
-from training.apps.skullking.rules import BASELINES, SETS, STRONGEST
+from training.apps.skullking.rules import BASELINES, COMPARED_AGAINST, SETS
 from training.apps.skullking.whole_games import DECODED, ENV, match_player, tier_of, who_plays
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
@@ -94,7 +94,7 @@ def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Eva
     curve, players = purpose == CURVE, count_players(config)
     sets = SETS if options.opponents is None else options.opponents
     if curve:
-        sets = options.curve_opponents or (STRONGEST,)
+        sets = options.curve_opponents or (COMPARED_AGAINST,)
     deals = -(-(options.curve_games if curve else options.games) // players)
     first = (CURVE_SEEDS if curve else MATCH_SEEDS) + options.seed
     extended = config.env_options.get("obs_ext")
@@ -176,7 +176,7 @@ class SkullKingJudging(Judging):
     )
     on_deals = True
     options = ("games", "episodes", "opponents", "bids", "only")
-    compared_against = (STRONGEST,)
+    compared_against = (COMPARED_AGAINST,)
 
     def name_group(self, config: RunConfig) -> str:
         """Return a description of the game of a run: all tiers meet in games of as many players."""

@@ -15,7 +15,7 @@ SETS = (
     *("random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_hard", "heuristic"),
     "mixed",
 )
-STRONGEST = "rule_hard"
+COMPARED_AGAINST = "rule_hard"  # in curves and comparisons, unless others are named
 BASELINES = ("random", "rule_hard", "heuristic")  # who plays the same games as an agent
 
 

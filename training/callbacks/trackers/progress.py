@@ -30,7 +30,7 @@ TAIL = (1.0 - 0.95) / 2.0  # of a posterior, on both sides of its interval
 class Event(Options):
     """Something that may happen in an episode."""
 
-    name: Text
+    name: Text = option(..., "what it is called in the metrics")
     source: Any = option(..., "value of each lane: a source, as it is written or as it is read")
     threshold: Number = option(
         1.0, "by how much at least it must differ from its value at the start of the episode"

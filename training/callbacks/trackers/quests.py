@@ -34,7 +34,7 @@ def _read_condition(given: Any) -> tuple[float, float]:
 class QuestStage(Options):
     """A stage of a quest; the stages of a quest are met in the order in which they are given."""
 
-    quest: Text
+    quest: Text = option(..., "name of the quest that it belongs to")
     when: dict[str, Annotated[Any, BeforeValidator(_read_condition)]] = option(
         ...,
         "column to the value it must have, or to the lowest and the highest, null where one does "
