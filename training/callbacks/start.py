@@ -45,7 +45,7 @@ def train(
     run : RunFolder
         Has the config, and takes all output.
     lanes : Lanes
-        What its trainer's ``make_lanes`` returned.
+        Of :func:`training.run.envs.make_lanes`.
     resume : bool
         Go on from its newest checkpoint.
     adjusted : sequence of str
@@ -175,8 +175,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
 
 def check_config(config: RunConfig) -> None:
     """Check a run that will begin later or in another process; see :func:`check_run`."""
-    lanes = trainers.get_module(config.trainer).make_lanes(config)
-    check_run(config, lanes.engines[0])
+    check_run(config, envs.make_lanes(config).engines[0])
 
 
 class EpisodeEvents(Callback):

@@ -464,6 +464,18 @@ def identity_of(env: str, engine: Engine) -> dict[str, Any]:
     return {**same, "observation": arrays}
 
 
+def identity_of_agent(config: Any, engine: Engine) -> dict[str, Any]:
+    """Make the identity that a checkpoint must share with a run to be played as its agent.
+
+    Parameters
+    ----------
+    config : RunConfig
+    engine : Engine
+        Of the run's environment.
+    """
+    return {**identity_of(config.env, engine), **config.identity}
+
+
 def identity_of_rows(spec: GameSpec, lanes: int) -> dict[str, Any]:
     """Make the identity that a checkpoint must share with an engine to resume in its lanes.
 

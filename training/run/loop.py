@@ -17,14 +17,14 @@ import numpy as np
 import psutil
 
 from fastenv.errors import show_reason
-from training.run import checkpoint, games, machine, schedules, trainers
+from training.run import checkpoint, games, machine, schedules
 from training.run.callback import Callback, EngineStep, Log
 from training.run.checkpoint import CheckpointError, CheckpointWriter, State
 from training.run.engine import Engine
 from training.run.envs import ChosenBackend
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
-from training.run.stats import Window
+from training.run.stats import IterationSums
 from training.run.trainer import Metrics, Trainer
 
 # Takes the decisions of the whole run and those before, and opens its log.
@@ -101,22 +101,14 @@ class TrainingLoop:
 
     Attributes
     ----------
-    steps : int
-        Decisions at the last boundary.
-    now : int
-        Decisions until now.
-    iteration : int
-        Iterations that are done.
+    steps, now, iteration, last_record, log
+        As callbacks see them (:class:`training.run.callback.Progress`).
     began_at : int
         Decisions at the boundary where the last iteration began.
-    last_record : dict
-        The newest line of the metrics.
     finished : bool
         The training is done; else it can be resumed.
     warnings : list of str
         Damaged checkpoints that were skipped on resume.
-    log : Log
-        Where callbacks and trainer say what happened, while it is open.
     """
 
     log: Log
@@ -142,7 +134,7 @@ class TrainingLoop:
         self._saved_at = -1
         self.warnings: list[str] = []
         engine = trainer.engines[0]
-        same = trainers.get_module(run.config.trainer).identity(run, engine)
+        same = checkpoint.identity_of_agent(run.config, engine)
         rows = checkpoint.identity_of_rows(engine.spec, run.config.num_envs)
         self._identity: dict[str, Any] = {**same, **rows}
         own = [engine for each in callbacks for engine in each.engines]
@@ -232,7 +224,7 @@ class TrainingLoop:
         placed = [each.placed for each in self.callbacks if each.placed is not None]
         # What a run of an earlier version did not count is not known later either.
         frames = self.last_record.get("frames") if self.steps else 0
-        self._window = Window(engine, placed[0] if placed else None, frames)
+        self._sums = IterationSums(engine, placed[0] if placed else None, frames)
         self._step_times = engine.game.step_times()
         self._start = time.perf_counter()
 
@@ -258,7 +250,7 @@ class TrainingLoop:
         for each in self.callbacks:
             each.begin_iteration(self)
         self.trainer.prepare()
-        self._window.clear()
+        self._sums.clear()
         if self._step_times is not None:
             self._step_times.read(0.0)  # what was done since the last iteration is not part of it
         self._began, self._cpu = time.perf_counter(), time.process_time()
@@ -279,7 +271,7 @@ class TrainingLoop:
         """
         if actions is not None:
             self.now += engine.num_envs
-            self._window.add(engine)
+            self._sums.add(engine)
         step = EngineStep(engine, actions, obs, mask)
         for each in self.callbacks:
             each.step(self, step)
@@ -314,7 +306,7 @@ class TrainingLoop:
             **self._read_env_times(samples, phases),
             "train": dict(train),
             **details,
-            **self._window.record(),
+            **self._sums.record(),
             **({"held_back": held_back} if held_back else {}),
             **{key: value for each in self.callbacks for key, value in each.record().items()},
             "checkpoints": {"skipped": self._writer.skipped},

@@ -23,6 +23,11 @@ class SB3Run(OnPolicyConfig):
 
     trainer: Literal["sb3"] = option("sb3", "stock PPO")
 
+    @property
+    def network(self) -> list[int]:
+        """Widths of the hidden layers, as checkpoints have them."""
+        return list(self.ppo.net_arch)
+
     def buffer_bytes(self, obs_bytes: int, num_actions: int) -> int:
         """Return the bytes of a rollout buffer; parameters as of :meth:`check_memory`."""
         # Mask, action, reward, flag, value, log-probability, advantage, return: 4-byte numbers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,6 @@ from training.ppo.options import PPOConfig
 from training.run.engine import Engine
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
-Logits = Callable[[np.ndarray], np.ndarray]
 
 
 class AutocastMaskablePolicy(MaskableActorCriticPolicy):
@@ -216,7 +215,7 @@ def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:
 
 
 def load_net(
-    ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    ppo: PPOConfig, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> MaskableActorCriticPolicy:
     """Load the trained policy.
 
@@ -226,8 +225,8 @@ def load_net(
         What it was trained with.
     engine : BatchEngine
         An engine of the environment it was trained on.
-    state_dict : dict
-        Parameters, as saved in a checkpoint.
+    parameters : mapping
+        As saved in a checkpoint.
     """
     space = observation_space(engine.game)
     several = isinstance(space, spaces.Dict)
@@ -238,31 +237,29 @@ def load_net(
         lambda _: 0.0,
         **policy_kwargs(ppo),
     )
-    policy.load_state_dict(state_dict)
+    policy.load_state_dict(parameters)
     return policy
 
 
 class LogitsNet(nn.Module):
-    """The part of a policy that plays: observations to logits of the actions."""
+    """The part of a policy that plays: observations to logits of the actions.
 
-    def __init__(self, policy: MaskableActorCriticPolicy) -> None:
+    Parameters
+    ----------
+    policy : MaskableActorCriticPolicy
+    obs_dtype : dtype
+        Of the engine that shows the observations.
+    """
+
+    def __init__(self, policy: MaskableActorCriticPolicy, obs_dtype: np.dtype[Any]) -> None:
         super().__init__()
-        self._policy = policy.eval()
+        self._policy, self._obs_dtype = policy.eval(), obs_dtype
 
-    def logits(self, obs: Any) -> torch.Tensor:
-        """Return the logits (n, A)."""
-        policy = self._policy
-        features: Any = policy.extract_features(obs, policy.pi_features_extractor)
+    def logits(self, obs: torch.Tensor) -> torch.Tensor:
+        """Return the logits (n, A); structured observations are the bytes of their records."""
+        policy, seen = self._policy, obs
+        if self._obs_dtype.names is not None:
+            fields = shown_obs(obs.cpu().numpy().view(self._obs_dtype)[..., 0], copy=False)
+            seen = obs_as_tensor(fields, policy.device)
+        features: Any = policy.extract_features(seen, policy.pi_features_extractor)
         return policy.action_net(policy.mlp_extractor.forward_actor(features))
-
-
-def logits_of(policy: MaskableActorCriticPolicy) -> Logits:
-    """Wrap a policy network as a function from observations to logits of the actions."""
-    net = LogitsNet(policy)
-
-    def logits(obs: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            seen = obs_as_tensor(shown_obs(obs, copy=False), policy.device)
-            return net.logits(seen).cpu().numpy()
-
-    return logits

@@ -73,6 +73,7 @@ class SB3Trainer(Trainer):
         vec = BatchVecEnv(engine, masks=masks, **LENT)
         self.vec = TrainerVecEnv(vec, config.mask_schedule, self)
         self.model = build(config, self.vec)
+        self.net = self.model.policy
         self._callback: BaseCallback | None = None
 
     @property
@@ -169,11 +170,6 @@ class SB3Trainer(Trainer):
         torch.set_rng_state(state.model["generator"])
         if len(state.model["device_generators"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state.model["device_generators"])
-
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the policy, in host memory."""
-        copied: dict[str, Any] = checkpoint.copy_to_host(self.model.policy.state_dict())
-        return copied
 
     def close(self) -> None:
         """Close the lanes."""

@@ -13,7 +13,7 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 from tests.training.sb3.models import walk
 from training.run import trainers
 from training.run.config import RunConfig
-from training.run.layers import load_preset, read_presets
+from training.run.option_layers import load_preset, read_presets
 from training.sb3.policy import AutocastMaskablePolicy
 from training.sb3.trainer import build
 
