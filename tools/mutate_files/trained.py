@@ -82,7 +82,8 @@ def read_run(folder: Path) -> None:
     from training.ppo.run import make_trainer
     from training.run.envs import make_lanes
     from training.run.folder import RunFolder
-    from training.run.loop import Stop, TrainingLoop
+    from training.run.loop import TrainingLoop
+    from training.run.signals import Stop
 
     run_data.read_run(folder / "run")
     policy = load_policy(folder / "run")

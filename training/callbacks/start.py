@@ -28,10 +28,11 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
-from training.run.loop import Outcome, Stop, TrainingLoop, run_training
+from training.run.loop import Outcome, TrainingLoop, run_training
 from training.run.options import require
 from training.run.seating import check_opponents, has_agents
 from training.run.seeds import stream_seed
+from training.run.signals import Stop
 from training.run.trainer import Trainer
 
 

@@ -17,7 +17,8 @@ from training.nets.precision import choose_device
 from training.ppo.average import AveragedPolicy
 from training.ppo.loss import Auxiliary
 from training.ppo.options import ActorCriticRun
-from training.ppo.trainer import PPOTrainer, load_first_parameters
+from training.ppo.trainer import PPOTrainer
+from training.ppo.warm_start import load_first_parameters
 from training.run import envs, games
 from training.run.engine import Engine
 from training.run.envs import Lanes
@@ -66,9 +67,10 @@ def build(
     league: League | None = None,
 ) -> PPOTrainer:
     """Make a trainer for an engine, with the further losses of its options."""
+    trainer, selfplay = PPOTrainer(config, engine, ranks=ranks, league=league), config.selfplay
     further = make_auxiliary(config, engine)
-    trainer = PPOTrainer(config, engine, auxiliary=further, ranks=ranks, league=league)
-    selfplay = config.selfplay
+    if further is not None:
+        trainer.add_auxiliary(further)
     if selfplay is not None and selfplay.average:
         seed = stream_seed(config.seed, "auxiliary")
         how = selfplay.average, selfplay.magnet, seed

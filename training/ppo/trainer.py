@@ -40,6 +40,7 @@ from training.ppo.rollout import (
     StagedRolloutLanes,
     TruncatedEpisodes,
 )
+from training.ppo.warm_start import load_first_parameters
 from training.run import checkpoint
 from training.run.checkpoint import State
 from training.run.engine import Engine, restore_lanes, rows_of, seating_of
@@ -65,8 +66,6 @@ class PPOTrainer(Trainer):
         Of this rank's share of lanes and minibatches.
     engine : Engine
         Not reset yet: that happens at the first iteration, unless a state is loaded.
-    auxiliary : Auxiliary, optional
-        A further loss, beside that of each minibatch.
     ranks : Ranks
         Processes that train the network together.
     league : League, optional
@@ -106,13 +105,13 @@ class PPOTrainer(Trainer):
         config: ActorCriticRun,
         engine: Engine,
         *,
-        auxiliary: Auxiliary | None = None,
         ranks: Ranks = SINGLE_RANK,
         league: League | None = None,
     ) -> None:
         self.config, self.ppo, self.native = config, config.ppo, config.native
         self.engine, self.engines, self.num_envs = engine, [engine], engine.num_envs
-        self.ranks, self.league, self._auxiliary = ranks, league, auxiliary
+        self.ranks, self.league = ranks, league
+        self._auxiliary: Auxiliary | None = None
         self.iteration = 0
         self.by_epoch: dict[str, list[float]] = {}
         self._values_later = False
@@ -229,7 +228,7 @@ class PPOTrainer(Trainer):
             }[command](**details)
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
-        """Add a further loss, one that needs the network; before the first iteration."""
+        """Add a further loss, beside that of each minibatch; before the first iteration."""
         self._auxiliary = auxiliary
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -676,23 +675,6 @@ class PPOTrainer(Trainer):
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
-
-
-def load_first_parameters(config: ActorCriticRun, engine: Engine, net: ActorCritic) -> None:
-    """Give a network the parameters that ``native.warm_start`` names.
-
-    Where they have no value, it keeps its own.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such run, or its newest checkpoint is damaged, of another environment or of
-        another network.
-    """
-    same = {**checkpoint.identity_of(config.env, engine), "network": config.network}
-    path, own = str(config.native.warm_start), net.state_dict()
-    first = checkpoint.load_first_parameters("native.warm_start", path, same, own)
-    net.load_state_dict(first)
 
 
 def gather_state(ranks: Ranks, state: State) -> State:

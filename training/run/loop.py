@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,6 +22,7 @@ from training.run.engine import Engine
 from training.run.envs import ChosenBackend
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
+from training.run.signals import Stop
 from training.run.stats import IterationSums
 from training.run.trainer import Metrics, Trainer
 
@@ -483,35 +482,3 @@ def _find_remarks(loop: TrainingLoop) -> list[str]:
     """Find what the game says of the run's options."""
     remarks = games.find(loop.run.config.env, "remarks")
     return [] if remarks is None else list(remarks(loop.trainer.engines[0]))
-
-
-class Stop:
-    """Turns SIGINT and SIGTERM into a request to stop at the next boundary between iterations.
-
-    Attributes
-    ----------
-    requested : bool
-    """
-
-    def __init__(self) -> None:
-        self.requested = False
-
-    @contextmanager
-    def signals(self) -> Iterator[None]:
-        """Listen for the signals; a second one ends the run at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        both = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._request) for number in both}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _request(self, number: int, _frame: object) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)

@@ -32,7 +32,9 @@ def make_on(engine, ppo, native, *, on_step=None, auxiliary=None, ranks=SINGLE_R
     """A trainer on an engine, by its two sections and further options of a run."""
     run = {"num_envs": engine.num_envs, "total_steps": 10**6, "device": "cpu", **run}
     config = NativeRun(ppo=ppo, native=native, **run)
-    trainer = PPOTrainer(config, engine, auxiliary=auxiliary, ranks=ranks)
+    trainer = PPOTrainer(config, engine, ranks=ranks)
+    if auxiliary is not None:
+        trainer.add_auxiliary(auxiliary)
     trainer.on_step = on_step
     return trainer
 
