@@ -59,8 +59,8 @@ class PPOConfig(HiddenConfig):
     precision: Literal["fp32", "bf16", "fp16", "auto"] | None = option(
         None,
         "of matrix products; everything else stays float32. ``auto`` compares the CPU time of a "
-        "minibatch in both, ``fp16`` is not with ``sb3``; null is ``auto`` with ``native`` and "
-        "``hier``, ``fp32`` else and in deterministic runs",
+        "minibatch in both; null is ``auto`` with ``native``, ``expert`` and ``hier``, ``fp32`` "
+        "else and in deterministic runs. ``sb3`` and ``rllib`` have fp32 alone",
     )
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ class SB3Run(OnPolicyConfig):
     EQUAL_ITERATIONS: ClassVar[bool] = True
     ONLY: ClassVar[tuple[Only, ...]] = (
         Only("selfplay", (None,)),
-        Only("ppo.precision", (None, "fp32", "bf16", "auto")),
+        Only("ppo.precision", (None, "fp32")),
         Only("ppo.activation", ("relu", "tanh")),
         Only("ppo.lr_schedule", ("constant", "linear")),
     )
