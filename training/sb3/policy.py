@@ -100,11 +100,12 @@ class LogitsNet(nn.Module):
     ) -> None:
         super().__init__()
         self._policy, self._obs_dtype = policy.eval(), obs_dtype
+        self._structured = obs_dtype is not None and obs_dtype.names is not None
 
     def logits(self, obs: torch.Tensor) -> torch.Tensor:
         """Return the logits (n, A); structured observations are the bytes of their records."""
         policy, seen = self._policy, obs
-        if self._obs_dtype is not None and self._obs_dtype.names is not None:
+        if self._structured:
             fields = shown_obs(obs.cpu().numpy().view(self._obs_dtype)[..., 0], copy=False)
             seen = obs_as_tensor(fields, policy.device)
         features: Any = policy.extract_features(seen, policy.pi_features_extractor)
