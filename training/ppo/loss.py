@@ -66,7 +66,7 @@ class Objective:
         A compiler takes numbers as constants and would compile anew where a schedule changes one.
         """
         how: Any = {"dtype": torch.float32, "device": device}
-        moved = {name: torch.tensor(getattr(self, name), **how) for name in OF_A_MEMBER}
+        moved: Any = {name: torch.tensor(getattr(self, name), **how) for name in OF_A_MEMBER}
         return replace(self, **moved)
 
     def loss(self, logits: Tensor, value: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:

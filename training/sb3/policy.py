@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -99,14 +99,15 @@ class LogitsNet(nn.Module):
         self, policy: MaskableActorCriticPolicy, obs_dtype: np.dtype[Any] | None = None
     ) -> None:
         super().__init__()
-        self._policy, self._obs_dtype = policy.eval(), obs_dtype
-        self._structured = obs_dtype is not None and obs_dtype.names is not None
+        self._policy = policy.eval()
+        structured = obs_dtype is not None and obs_dtype.names is not None
+        self._record: Any = obs_dtype if structured else None
 
     def logits(self, obs: torch.Tensor) -> torch.Tensor:
         """Return the logits (n, A); structured observations are the bytes of their records."""
-        policy, seen = self._policy, obs
-        if self._structured:
-            fields = shown_obs(obs.cpu().numpy().view(self._obs_dtype)[..., 0], copy=False)
+        policy, seen = self._policy, cast(Any, obs)
+        if self._record is not None:
+            fields = shown_obs(obs.cpu().numpy().view(self._record)[..., 0], copy=False)
             seen = obs_as_tensor(fields, policy.device)
         features: Any = policy.extract_features(seen, policy.pi_features_extractor)
         return policy.action_net(policy.mlp_extractor.forward_actor(features))
