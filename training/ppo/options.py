@@ -125,7 +125,7 @@ class NativeConfig(ActorCriticConfig):
         require(ppo.batch_size != 1, "ppo.batch_size", ppo.batch_size, allowed)
 
 
-class OnPolicyConfig(RunConfig):
+class OnPolicyRun(RunConfig):
     """A run that learns from one rollout after the other by PPO."""
 
     ppo: PPOConfig = option(PPOConfig, "hyper-parameters of PPO")
@@ -205,7 +205,7 @@ class OnPolicyConfig(RunConfig):
         )
 
 
-class ActorCriticRun(OnPolicyConfig):
+class ActorCriticRun(OnPolicyRun):
     """A run of PPO with the network of the native trainer."""
 
     native: NativeConfig = option(NativeConfig, "network and loss of our PPO")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from training.ppo.options import OnPolicyConfig
+from training.ppo.options import OnPolicyRun
 from training.run.config import Only
 from training.run.options import option
 
 
-class SB3Run(OnPolicyConfig):
+class SB3Run(OnPolicyRun):
     """A run of stock ``sb3_contrib.MaskablePPO`` (:mod:`training.sb3`)."""
 
     COUNTS_TICKS: ClassVar[bool] = False
