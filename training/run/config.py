@@ -77,6 +77,8 @@ class RunConfig(Options):
         It can train against trained agents.
     AVERAGES : bool
         It can average its policies in self-play.
+    PLAYS_WHOLE_GAMES : bool
+        It trains on a part of a game, and its agents play all of it.
     OWN_LANES : bool
         It makes its lanes itself, with other options; one lane stands for them before.
     EQUAL_ITERATIONS : bool
@@ -90,6 +92,7 @@ class RunConfig(Options):
     COUNTS_TICKS: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = False
     AVERAGES: ClassVar[bool] = False
+    PLAYS_WHOLE_GAMES: ClassVar[bool] = False
     OWN_LANES: ClassVar[bool] = False
     EQUAL_ITERATIONS: ClassVar[bool] = False
     ITERATION: ClassVar[str] = "rollout"

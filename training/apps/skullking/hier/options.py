@@ -149,6 +149,7 @@ class HierRun(ActorCriticRun):
 
     CHOOSES_PRECISION: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = True
+    PLAYS_WHOLE_GAMES: ClassVar[bool] = True
     OWN_LANES: ClassVar[bool] = True
     ONLY: ClassVar[tuple[Only, ...]] = (
         *(only for only in ONE_NETWORK if only.option != "selfplay"),
