@@ -32,7 +32,7 @@ from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.run.config import RunConfig
 from training.run.config_files import merge
-from training.run.layers import find_best_options
+from training.run.option_layers import find_best_options
 
 ENV = "CartPole-v1"
 LANES = (8, 64)

@@ -119,7 +119,7 @@ def trainer_row(
         What else ran; see :func:`training.bench.ran.describe_run`.
     """
     threads, trainer = config.torch_threads or 1, config.trainer
-    precision_asked = config.ppo.precision_asked(chooses=config.CHOOSES_PRECISION)
+    precision_asked = config.precision
     how = {
         "trainer": trainer,
         "adapter": ADAPTERS.get(trainer, "engine"),
@@ -155,6 +155,7 @@ def with_ppo(config: Any, **changes: Any) -> Any:
 
 
 def with_stock(config: Any, **changes: Any) -> Any:
-    """Return the same run with stock SB3, which has no section ``native``."""
-    values = {name: value for name, value in config.to_dict().items() if name != "native"}
+    """Return the same run with stock SB3, which has no section ``native`` and computes in fp32."""
+    values = with_ppo(config, precision=None).to_dict()
+    del values["native"]
     return RunConfig.from_mapping({**values, "trainer": "sb3"}).replace(**changes)

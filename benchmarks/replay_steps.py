@@ -33,12 +33,12 @@ from training.dqn.replay import (
     ReplayLanes,
     TensorReplay,
 )
-from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
 from training.nets.precision import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.engine import Engine
+from training.run.envs import make_lanes
 from training.run.seeds import stream_seed
 
 STORED = 16_384  # decisions
@@ -207,19 +207,12 @@ class Trainer(DQNTrainer):
 
     def __init__(self, config: Any, store: type[ListReplay] | None) -> None:
         self._store = store
-        super().__init__(
-            make_lanes(config).engines,
-            config.dqn,
-            total_steps=config.total_steps,
-            seed=config.seed,
-            device=config.device,
-            deterministic=config.deterministic,
-        )
+        super().__init__(config, make_lanes(config).engines)
 
     def _make_replay(self) -> None:
         super()._make_replay()
         if self._store is not None:
-            dqn, seed = self.dqn, stream_seed(self.seed, "minibatch")
+            dqn, seed = self.dqn, stream_seed(self.config.seed, "minibatch")
             sizes = self.num_envs, dqn.capacity, dqn.n_step, dqn.gamma, seed
             self.replay = self._store(self.engines[0], *sizes)
             parts = self._lanes

@@ -56,7 +56,6 @@ TRAINERS = {
     "dqn": ("training.dqn.options:DQNRun", "training.dqn.run"),
     "rllib": ("training.rllib.options:RLlibRun", "training.rllib.run"),
 }
-WHOLE_GAMES = ("hier",)  # trainers of a part of a game whose agents play whole games
 # What to install for a trainer, by the module that could not be imported.
 STABLE_BASELINES = "Stable-Baselines3: pip install '.[sb3]'"
 PACKAGES = dict.fromkeys(("stable_baselines3", "sb3_contrib"), STABLE_BASELINES)
@@ -153,7 +152,6 @@ def compose() -> None:
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS[trainer] = options
         registry.TRAINERS[trainer] = module
-    registry.WHOLE_GAMES.update(WHOLE_GAMES)
     registry.PACKAGES.update(PACKAGES)
     for commands, table in ((registry.COMMANDS, COMMANDS), (registry.PROGRAMS, PROGRAMS)):
         commands.update({name: registry.Command(*entry) for name, entry in table.items()})

@@ -24,12 +24,12 @@ from training.run import trainers
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
-from training.run.layers import merge_layers, parser
+from training.run.option_layers import merge_layers, parser
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
 
-# Further keys of a file, beside the options of a run; see training.run.layers and name_backend.
+# Further keys of a file, beside the options of a run (training.run.option_layers, name_backend).
 BESIDE: dict[str, dict[str, Any]] = {
     "without_core": {
         "type": "object",
@@ -107,8 +107,9 @@ def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tupl
 
     run, config = options(args, say)
     from training.callbacks.start import check_run
+    from training.run.envs import make_lanes
 
-    lanes = trainers.get_module(config.trainer).make_lanes(config)
+    lanes = make_lanes(config)
     if run is None:
         check_run(config, lanes.engines[0])
         run = RunFolder.create(args.runs, config)
@@ -169,11 +170,13 @@ def what_is_next(run: RunFolder) -> str:
 def follow_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
+        from training.nets.precision import set_up_torch
+        from training.run.envs import make_lanes
+
         _, config = options(args, say=lambda text: None)
-        follow = getattr(trainers.get_module(config.trainer), "follow_first_rank", None)
-        if follow is None:  # it has no ranks; the first one reports it
-            return 2
-        follow(config)
+        lanes = make_lanes(config)  # refused where a trainer has no ranks; the first one reports it
+        set_up_torch(config)
+        trainers.get_module(config.trainer).make_trainer(config, lanes).follow_first_rank()
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0

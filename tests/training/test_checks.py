@@ -7,8 +7,8 @@ import pytest
 
 from tests.tables import walk
 from training.callbacks.start import check_run
-from training.run import trainers
-from training.run.layers import merge_layers, parser
+from training.run.envs import make_lanes
+from training.run.option_layers import merge_layers, parser
 
 OWN_ROM = "pokemon_red_parcel"  # a user's own, which is in no repository
 CONFIGS = [
@@ -28,7 +28,7 @@ SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
 )
 def test_a_check_leaves_the_lanes_as_they_are(words):
     config = merge_layers(parser().parse_args(words), {})
-    (engine,) = trainers.get_module(config.trainer).make_lanes(config).engines
+    (engine,) = make_lanes(config).engines
     before = engine.__getstate__()  # copies of all that decides how it goes on
     check_run(config, engine)
     np.testing.assert_equal(engine.__getstate__(), before)

@@ -11,7 +11,7 @@ from training.ppo.options import NativeRun
 from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
-from training.run.layers import CONFIGS, load_preset, merge_layers, parser, read_presets
+from training.run.option_layers import CONFIGS, load_preset, merge_layers, parser, read_presets
 from training.run.sizes import RolloutSizes
 from training.train import main
 

@@ -16,9 +16,9 @@ from training.logs import dashboard
 from training.logs.dashboard import Dashboard
 from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.layers import CONFIGS, merge_layers, parser
 from training.run.machine import ROOT
-from training.run.stats import Window
+from training.run.option_layers import CONFIGS, merge_layers, parser
+from training.run.stats import IterationSums
 
 
 @needs_core
@@ -26,7 +26,7 @@ def test_games_won_are_counted():
     engine = make_engine("SkullKingFlat-v0", 64, {"opponents": "random", "agent_seat": "rotate"})
     assert isinstance(engine, BatchEngine)
     engine.reset_many(seeds=3)
-    window, won, games = Window(engine), 0, 0
+    window, won, games = IterationSums(engine), 0, 0
     streams = np.arange(256, dtype=np.uint64).reshape(64, 4) + np.uint64(1)
     for _ in range(100):
         engine.step_many(engine.bot_actions("rule_hard", streams))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastenv
-from training.run.stats import Window
+from training.run.stats import IterationSums
 from training.train import main
 
 TINY = {
@@ -30,7 +30,7 @@ def records(run, name="metrics"):
 def test_frames_are_the_sums_of_tau(env):
     engine = fastenv.make_engine(env, 4, level=20)
     assert engine.spec.has_tau
-    window, rng = Window(engine, frames=1000), np.random.default_rng(0)
+    window, rng = IterationSums(engine, frames=1000), np.random.default_rng(0)
     engine.reset_many(seeds=0)
     window.clear()
     total, lasted, whole = 1000, np.zeros(4, np.int64), []

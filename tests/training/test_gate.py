@@ -14,11 +14,11 @@ from training.callbacks.gate import (
     Gate,
     GateConfig,
     config_hash,
-    policy_hash,
     yield_results,
 )
 from training.callbacks.sequential import EProcess, Sprt, confidence_sequence, level, log_mixture
 from training.run.seeds import GATE_SEEDS, TRAINING_BIT
+from training.run.weights import digest
 
 # -- the tests -------------------------------------------------------------------------------------
 
@@ -312,8 +312,8 @@ def test_hashes_see_every_parameter_and_setting():
     import torch
 
     weights = {"a": torch.zeros(2, dtype=torch.bfloat16), "b": torch.ones(())}
-    hashes = {policy_hash(weights), policy_hash({**weights, "b": torch.zeros(())})}
-    hashes.add(policy_hash({**weights, "a": torch.zeros(1, 2, dtype=torch.bfloat16)}))
+    hashes = {digest(weights), digest({**weights, "b": torch.zeros(())})}
+    hashes.add(digest({**weights, "a": torch.zeros(1, 2, dtype=torch.bfloat16)}))
     assert len(hashes) == 3
-    assert policy_hash(dict(reversed(weights.items()))) in hashes
+    assert digest(dict(reversed(weights.items()))) in hashes
     assert config_hash(CONFIG, {"limit": 3}) != config_hash(CONFIG, {"limit": 4})

@@ -12,7 +12,7 @@ from tests.tables import walk
 from training.run import config_files
 from training.run.config import RunConfig
 from training.run.config_files import load_file, parse_assignments
-from training.run.layers import merge_layers, parser
+from training.run.option_layers import merge_layers, parser
 
 UGLY = {
     "seed: 2024-99-99": "seed='2024-99-99' is not possible: seed must be an integer",

@@ -9,7 +9,7 @@ import yaml
 from tests.tables import walk
 from training.run import trainers
 from training.run.config import RunConfig
-from training.run.layers import merge_layers, parser
+from training.run.option_layers import merge_layers, parser
 from training.train import main, make_schema
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "training/configs").glob("*.yaml"))

@@ -18,13 +18,14 @@ from training.run import removed
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import RunError, RunFolder
-from training.run.layers import merge_layers, parser
+from training.run.option_layers import merge_layers, parser
 from training.run.options import canonical_json
 
 SELF_PLAY = Path("tests/data/runs/native-self-play")
 OTHER = {
     "native.env_groups": 2,
     "native.value_clip": "max",
+    "native.clip_range_vf": 0.2,
     "native.norm_adv": "batch",
     "native.refresh_states": True,
     "native.obs_device": "cpu",

@@ -15,12 +15,12 @@ from tests.race import without_scalars
 from tests.slow import late
 from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
+from tests.training.ppo.conftest import make_on
 from training.callbacks.shaping import Potential, Shaping, make_shaping
-from training.dqn.options import DQNConfig
+from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
 from training.games.drmario.goals import fewer_viruses
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.trainer import PPOTrainer
 from training.run.callback import EngineStep
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -152,14 +152,7 @@ def test_shaping_is_in_the_reward_that_ppo_stores():
     engine, log = BatchEngine(WalkGame(), 4), []
     shaping = Shaping([Potential(engine, goal_distance, kappa=2.0, gamma=0.9)])
     config = PPOConfig(n_steps=24, batch_size=32, net_arch=(8,), gamma=0.9, precision="fp32")
-    trainer = PPOTrainer(
-        engine,
-        config,
-        NativeConfig(),
-        total_steps=10**6,
-        device="cpu",
-        on_step=follow(shaping, log),
-    )
+    trainer = make_on(engine, config, NativeConfig(), on_step=follow(shaping, log))
     shaping.begin_iteration(None)
     trainer.iterate()
     stored = trainer.rollout.reward.numpy()
@@ -177,13 +170,10 @@ def test_shaping_is_in_the_reward_that_dqn_stores():
     engine, log = BatchEngine(without_scalars(goal=8), 4, opponent="random"), []
     shaping = Shaping([Potential(engine, place, kappa=8.0, gamma=0.95)])
     small = {"learning_starts": 4000, "iteration_steps": 32, "gamma": 0.95, "net_arch": (8,)}
-    trainer = DQNTrainer(
-        [engine],
-        DQNConfig(capacity=4096, precision="fp32", num_quantiles=3, **small),
-        total_steps=10**6,
-        device="cpu",
-        on_step=follow(shaping, log),
-    )
+    dqn = DQNConfig(capacity=4096, precision="fp32", num_quantiles=3, **small)
+    config = DQNRun(dqn=dqn, num_envs=4, total_steps=10**6, device="cpu")
+    trainer = DQNTrainer(config, [engine])
+    trainer.on_step = follow(shaping, log)
     trainer.iterate()
     stored = trainer.replay.reward[: trainer.replay.size].numpy()
     np.testing.assert_array_equal(stored, np.stack([after for _, after in log]).astype("f4"))

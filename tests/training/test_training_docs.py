@@ -10,7 +10,7 @@ from tools import option_tables
 from training.callbacks.start import check_config
 from training.run import folder, trainers
 from training.run.config import RunConfig
-from training.run.layers import read_presets
+from training.run.option_layers import read_presets
 from training.run.options import Options
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

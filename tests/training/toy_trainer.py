@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from training.nets.actor_critic import make_logits
 from training.nets.options import HiddenConfig
-from training.run import checkpoint, envs, trainers
+from training.run import checkpoint, trainers
 from training.run.checkpoint import State
 from training.run.config import Only, RunConfig
 from training.run.options import Number, Options, Whole, option
@@ -119,8 +118,6 @@ class ToyTrainer(Trainer):
 
 # -- what a trainer's module has -------------------------------------------------------------------
 
-make_lanes = envs.make_lanes
-
 
 def check(config: Any, engine: Any) -> None:
     pass
@@ -130,18 +127,10 @@ def make_trainer(config: Any, lanes: Any, folder: Any = None) -> ToyTrainer:
     return ToyTrainer(config, lanes.engines[0])
 
 
-def identity(run: Any, engine: Any) -> dict[str, Any]:
-    return {**checkpoint.identity_of(run.config.env, engine), "trainer": NAME}
-
-
 def load_net(config: Any, engine: Any, parameters: Any) -> Linear:
     net = Linear(int(np.prod(engine.obs_shape)), engine.num_actions)
     net.load_state_dict(parameters)
     return net
-
-
-def load_logits(config: Any, engine: Any, parameters: Any) -> Any:
-    return make_logits(load_net(config, engine, parameters))
 
 
 def load_nets(config: Any, engine: Any, parameters: Any) -> dict[str, Any]:

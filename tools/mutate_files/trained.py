@@ -40,13 +40,12 @@ WEIGHTS = ("agent/model.safetensors", "agent/config.json")
 def make_run(folder: Path) -> None:
     """Train for two iterations."""
     from training.callbacks.start import train
-    from training.run import trainers
     from training.run.config import RunConfig
+    from training.run.envs import make_lanes
     from training.run.folder import RunFolder
 
     run = RunFolder.create(folder, RunConfig.from_mapping(TINY))
-    native = trainers.get_module("native")
-    train(run, native.make_lanes(run.config))
+    train(run, make_lanes(run.config))
     for extra in ("tb", "checkpoints/ckpt_000000000008"):
         for path in sorted((run.path / extra).rglob("*"), reverse=True):
             path.unlink()
@@ -80,9 +79,11 @@ def read_run(folder: Path) -> None:
     from training.callbacks.start import make_callbacks
     from training.logs import run_data
     from training.players.trained import load_policy
-    from training.ppo.run import make_lanes, make_trainer
+    from training.ppo.run import make_trainer
+    from training.run.envs import make_lanes
     from training.run.folder import RunFolder
-    from training.run.loop import Stop, TrainingLoop
+    from training.run.loop import TrainingLoop
+    from training.run.signals import Stop
 
     run_data.read_run(folder / "run")
     policy = load_policy(folder / "run")

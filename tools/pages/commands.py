@@ -22,9 +22,9 @@ from tools import records
 from tools.pages.files import PAGES
 from training.evaluation.command import train_flags
 from training.run import machine
-from training.run.layers import merge_layers
-from training.run.layers import parser as train_parser
 from training.run.machine import ROOT
+from training.run.option_layers import merge_layers
+from training.run.option_layers import parser as train_parser
 
 OURS = re.compile(r"python -m ((?:training|fastenv|tools)(?:\.\w+)*)(?![\w.])")
 SHELL = re.compile(r"^\s*([A-Z]\w*)=[\"'](.*)[\"']\s*$")

@@ -24,8 +24,8 @@ from training.ppo.options import NativeRun, PPOConfig
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.config_files import load_file
-from training.run.layers import config_of
 from training.run.machine import ROOT
+from training.run.option_layers import config_of
 
 CARDS = [f"pretrained/{name}/README.md" for name in cards.AGENTS]
 OWN = "docs/explanation/figures.md"

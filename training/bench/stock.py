@@ -27,10 +27,11 @@ from fastenv.registry import short_id
 from training.bench import games, learning, ran
 from training.bench.games import GameBenchmark
 from training.bench.learning import Curve, Use
+from training.nets.actor_critic import make_logits
 from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_seating
-from training.sb3.policy import check, logits_of, policy_kwargs
+from training.sb3.policy import LogitsNet, check, policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
@@ -467,4 +468,7 @@ def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict
 def play_games(model: MaskablePPO, flags: Flags, played: int) -> dict[str, float]:
     """Return the means of whole games that a policy plays, none where the game has no such."""
     whole_games = flags.game.find("whole_games") if played else None
-    return {} if whole_games is None else whole_games(logits_of(model.policy), flags.env, played)
+    if whole_games is None:
+        return {}
+    figures: dict[str, float] = whole_games(make_logits(LogitsNet(model.policy)), flags.env, played)
+    return figures

@@ -28,10 +28,10 @@ from training.bench.timing import Sample, sample, spread
 from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
 from training.ppo import run as native
-from training.run import files, machine, schedules, trainers
+from training.run import files, machine, schedules
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.envs import make_trial_lane
+from training.run.envs import make_lanes, make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.sb3 import run as sb3
@@ -144,8 +144,7 @@ def run_once(
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        lanes = trainers.get_module(config.trainer).make_lanes(config)
-        outcome = train(run, lanes)
+        outcome = train(run, make_lanes(config))
     if not outcome.finished:
         raise KeyboardInterrupt
     records = read_lines(run.metrics)

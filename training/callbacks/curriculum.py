@@ -18,11 +18,12 @@ import numpy as np
 from pydantic import model_validator
 
 from training.callbacks.best_times import Records
-from training.callbacks.gate import MAX_EPISODES, Gate, GateConfig, policy_hash, write_certificate
+from training.callbacks.gate import MAX_EPISODES, Gate, GateConfig, write_certificate
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, list_targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
+from training.nets.actor_critic import make_player
 from training.players.network import Network
 from training.run import envs, games, schedules, trainers
 from training.run.callback import Callback, EngineStep, Log, Progress
@@ -31,6 +32,7 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, option, require
 from training.run.seeds import generators_kept, stream_seed
+from training.run.weights import digest
 
 
 class Stage(Options):
@@ -325,7 +327,8 @@ class Curriculum(Callback):
         parameters = self._policy()
         with generators_kept():
             module = trainers.get_module(self._config.trainer)
-            logits = module.load_logits(self._config, self.engine, parameters)
+            nets = module.load_nets(self._config, self.engine, parameters)
+            logits = make_player(next(iter(nets.values()))[0])
         certificate = self._gate.certify(
             iteration,
             self.engine,
@@ -333,7 +336,7 @@ class Curriculum(Callback):
             self._success,
             stage=stages[-1].name,
             target=stage_test.target,
-            fingerprint=lambda: policy_hash(parameters),
+            fingerprint=lambda: digest(parameters),
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),

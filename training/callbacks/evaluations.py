@@ -25,7 +25,7 @@ from training.run.callback import Callback, Log, Progress
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.shielded import start_shielded
+from training.run.signals import start_shielded
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"

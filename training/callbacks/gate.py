@@ -225,25 +225,6 @@ def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: i
     )
 
 
-def policy_hash(parameters: Mapping[str, Any]) -> str:
-    """Hash the names, types, shapes and bytes of a state dict of tensors or arrays."""
-    digest = hashlib.sha256()
-    for name, value in sorted(parameters.items()):
-        array = np.ascontiguousarray(_as_bytes(value))
-        digest.update(f"{name} {getattr(value, 'dtype', '')} {tuple(value.shape)};".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def _as_bytes(value: Any) -> np.ndarray:
-    if isinstance(value, np.ndarray):
-        return value
-    import torch  # also of types that NumPy lacks, such as bfloat16
-
-    flat = value.detach().cpu().contiguous().reshape(-1)
-    return flat.view(torch.uint8).numpy() if flat.numel() else np.empty(0, np.uint8)
-
-
 def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -> str:
     """Hash the canonical JSON of a gate and of the settings of its stage."""
     whole = {"gate": config.to_dict(), "settings": dict(settings or {})}
@@ -350,7 +331,7 @@ class Gate:
         stage : str
             Name of the stage.
         fingerprint : callable
-            Returns the hash of the policy's parameters (:func:`policy_hash`), before and after.
+            Returns the hash of the policy's parameters, before and after the test.
         target : float, optional
             Success rate that must be exceeded; default that of the configuration.
         settings : mapping, optional

@@ -28,10 +28,11 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
-from training.run.loop import Outcome, Stop, TrainingLoop, run_training
+from training.run.loop import Outcome, TrainingLoop, run_training
 from training.run.options import require
 from training.run.seating import check_opponents, has_agents
 from training.run.seeds import stream_seed
+from training.run.signals import Stop
 from training.run.trainer import Trainer
 
 
@@ -45,7 +46,7 @@ def train(
     run : RunFolder
         Has the config, and takes all output.
     lanes : Lanes
-        What its trainer's ``make_lanes`` returned.
+        Of :func:`training.run.envs.make_lanes`.
     resume : bool
         Go on from its newest checkpoint.
     adjusted : sequence of str
@@ -175,8 +176,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
 
 def check_config(config: RunConfig) -> None:
     """Check a run that will begin later or in another process; see :func:`check_run`."""
-    lanes = trainers.get_module(config.trainer).make_lanes(config)
-    check_run(config, lanes.engines[0])
+    check_run(config, envs.make_lanes(config).engines[0])
 
 
 class EpisodeEvents(Callback):

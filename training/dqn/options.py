@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -11,6 +11,11 @@ from training.run import sizes
 from training.run.config import Only, RunConfig
 from training.run.options import Decay, Number, Truth, Whole, option, require
 from training.run.sizes import RolloutSizes
+
+# Options that shape the network.
+_SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
+# Further ones, which a checkpoint has where they are not as usual: it may be older than they are.
+_SHAPE_LATER = ("recurrent", "recurrent_size", "stack_k")
 
 
 class DQNConfig(QNetworkConfig):
@@ -206,6 +211,21 @@ class DQNRun(RunConfig):
     def net(self) -> HiddenConfig:
         """The section that has the hidden layers."""
         return self.dqn
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """Options that shape the network, as checkpoints have them."""
+        values = self.dqn.to_dict()
+        later = {name: values[name] for name in _SHAPE_LATER}
+        return {
+            **{name: values[name] for name in _SHAPE},
+            **{name: x for name, x in later.items() if x != DQNConfig.get_default(name)},
+        }
+
+    @property
+    def num_engines(self) -> int:
+        """Engines that share the lanes: one each for the runner ``legacy``."""
+        return self.num_envs if self.dqn.runner == "legacy" else 1
 
     def shorten_rollout(self, ranks: int = 1) -> Self:
         """Return options whose iteration is no longer than the run, as far as lanes divide."""

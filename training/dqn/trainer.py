@@ -17,7 +17,7 @@ from training.dqn import loss
 from training.dqn.adam import ClippedAdam
 from training.dqn.direct import Direct, is_supported
 from training.dqn.explore import EpsilonGreedy
-from training.dqn.options import DQNConfig
+from training.dqn.options import DQNRun
 from training.dqn.replay import RUNNING, ReplayLanes, TensorReplay
 from training.dqn.sequences import SequenceReplay
 from training.nets.layers import fuse
@@ -25,24 +25,16 @@ from training.nets.layout import obs_layout, without_padding
 from training.nets.precision import (
     Precision,
     choose,
-    choose_device,
-    configure_torch,
     cpu_seconds,
-    keep_freed_memory,
+    prepare_device,
 )
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
 from training.run.checkpoint import State, copy_to_host
-from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
+from training.run.engine import Engine, restore_lanes, rows_of, seating_of
 from training.run.options import decay
 from training.run.seeds import stream_seed, training_seed
-from training.run.trainer import (
-    Metrics,
-    Trainer,
-    TrainingError,
-    check_loss,
-    check_parameters,
-)
+from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, check_parameters
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "error", "value", "grad_norm")
@@ -53,19 +45,9 @@ class DQNTrainer(Trainer):
 
     Parameters
     ----------
+    config : DQNRun
     engines : sequence of Engine
         Not reset yet: that happens at the first iteration, unless a state is loaded.
-    dqn : DQNConfig
-    total_steps : int
-        Decisions of the whole run; schedules end there.
-    seed : int
-        All generators derive from it.
-    device : {"auto", "cpu", "cuda"}
-        ``cuda`` is untested.
-    deterministic : bool
-        Only algorithms that give the same bits every time.
-    on_step : callable, optional
-        See :data:`training.run.engine.OnStep`.
 
     Attributes
     ----------
@@ -77,38 +59,21 @@ class DQNTrainer(Trainer):
     Raises
     ------
     ConfigError
-        A replay that the lanes cannot learn from, a network that does not fit the environment, a
-        device or precision that is not there.
+        A network that does not fit the environment, a device or precision that is not there.
     """
 
     net: QNetwork
 
-    def __init__(
-        self,
-        engines: Sequence[Engine],
-        dqn: DQNConfig,
-        *,
-        total_steps: int,
-        seed: int = 1,
-        device: str = "auto",
-        deterministic: bool = False,
-        on_step: OnStep | None = None,
-    ) -> None:
-        self.engines, self.dqn = list(engines), dqn
-        self.total_steps, self.seed = total_steps, seed
+    def __init__(self, config: DQNRun, engines: Sequence[Engine]) -> None:
+        self.config, self.dqn, self.engines = config, config.dqn, list(engines)
         self.num_envs = sum(engine.num_envs for engine in self.engines)
-        dqn.check_lanes(self.num_envs)
-        self.steps = self.iteration = self.updates = 0
+        self.iteration = 0
         self._owed = 0.0  # decisions that are still to be drawn for those that were taken
-        self.on_step = on_step
         self._started = False
         self._env_s = 0.0
 
-        self.device = choose_device(device)
-        configure_torch(self.device, deterministic)
-        if self.device.type == "cpu":
-            keep_freed_memory()
-        self._asked = dqn.precision or ("fp32" if deterministic else "auto")
+        self.device = prepare_device(config)
+        self._asked = config.precision
         self._make_network()
         self._make_replay()
         self._precision: Precision | None = None
@@ -120,7 +85,7 @@ class DQNTrainer(Trainer):
         """Make the networks, their optimizer, and the explorer that chooses actions."""
         dqn, device = self.dqn, self.device
         layout = obs_layout(self.engines[0])
-        self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
+        self.net = QNetwork(layout, dqn, stream_seed(self.config.seed, "init")).to(device)
         if self._asked != "fp32":
             fuse(self.net)
         self.target = deepcopy(self.net).requires_grad_(False)
@@ -136,8 +101,8 @@ class DQNTrainer(Trainer):
         self._direct: Direct | None = None
         if dqn.compile == "off" and is_supported(self.net, device):
             self._direct = Direct(self.net, self.target, dqn.double, dqn.kappa)
-        self._explorer = EpsilonGreedy(stream_seed(self.seed, "sampler"))
-        self._noise = torch.Generator(device).manual_seed(stream_seed(self.seed, "noise"))
+        self._explorer = EpsilonGreedy(stream_seed(self.config.seed, "sampler"))
+        self._noise = torch.Generator(device).manual_seed(stream_seed(self.config.seed, "noise"))
 
     def _make_replay(self) -> None:
         dqn, engines = self.dqn, self.engines
@@ -145,7 +110,7 @@ class DQNTrainer(Trainer):
             "n_step": dqn.n_step,
             "gamma": dqn.gamma,
             "device": self.device if dqn.replay_device == "auto" else None,
-            "seed": stream_seed(self.seed, "minibatch"),
+            "seed": stream_seed(self.config.seed, "minibatch"),
             "alpha": dqn.priority_alpha if dqn.prioritized else None,
             "stack": self.net.stack,
         }
@@ -178,7 +143,7 @@ class DQNTrainer(Trainer):
         """
         self.start()
         begin, before = time.perf_counter(), self.updates
-        done = self.steps / self.total_steps
+        done = self.steps / self.config.total_steps
         lr = decay(self.dqn.learning_rate, self.dqn.lr_schedule, done)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
@@ -241,7 +206,7 @@ class DQNTrainer(Trainer):
             self._state.zero_()
 
     def _reset(self, shift: int | None) -> None:
-        first = training_seed(self.seed) + (shift or 0)
+        first = training_seed(self.config.seed) + (shift or 0)
         for lanes in self._lanes:
             obs = lanes.destination(behind=False)
             seeds = None if shift is None else first + lanes.slice.start
@@ -258,7 +223,7 @@ class DQNTrainer(Trainer):
 
     def step(self) -> None:
         """Take a decision in every lane and store it."""
-        epsilon = self.dqn.epsilon(self.steps / self.total_steps)
+        epsilon = self.dqn.epsilon(self.steps / self.config.total_steps)
         if isinstance(self.replay, SequenceReplay):
             self.replay.store_state(self._state)
         for lanes, chosen in zip(self._lanes, self.choose(epsilon), strict=True):
@@ -317,7 +282,7 @@ class DQNTrainer(Trainer):
     def update(self) -> Tensor:
         """Draw decisions and learn from them; return the terms, shape (len(TERMS),)."""
         dqn = self.dqn
-        beta = dqn.beta(self.steps / self.total_steps)
+        beta = dqn.beta(self.steps / self.config.total_steps)
         batch = on_device(self.replay.sample(dqn.batch_size, beta), self.device)
         if self._direct is not None:
             terms, error = self._direct.gradients(batch, self.precision.name)

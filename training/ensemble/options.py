@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -79,11 +79,15 @@ class EnsembleRun(ActorCriticRun):
             "evaluation.during", (None, "off"), ": its members are evaluated when they are trained"
         ),
         Only("evaluation.patience", (None,)),
+        Only("native.recurrent", ("none",)),
+        Only("native.attention", (0,)),
+        Only("native.compile", ("off",)),
         Only("native.hindsight", ("off",)),
         Only("native.critic_view", (False,)),
         Only("native.normalize_observations", (False,)),
         Only("native.normalize_rewards", (False,)),
         Only("native.warm_start", (None,)),
+        Only("ppo.precision", (None, "fp32", "bf16")),
         Only("gate", ({},), ": it is for one policy"),
         Only("trackers", ({},), ": they are for one policy"),
     )
@@ -101,6 +105,11 @@ class EnsembleRun(ActorCriticRun):
     def members(self) -> tuple[int, ...]:
         """Seeds of the networks."""
         return self.ensemble.seeds
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must share with these options to be played."""
+        return {**super().identity, "members": list(self.members)}
 
     def units(self, ranks: int) -> dict[str, int]:
         """Return the required divisors of the lanes, steps and minibatches of a rollout."""

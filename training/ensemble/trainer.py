@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from training.ensemble.options import Member
+from training.ensemble.options import EnsembleRun
 from training.ensemble.stacked import (
     StackedAdam,
     StackedMinibatches,
@@ -30,7 +30,6 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective
-from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import (
     Minibatches,
     MinibatchPart,
@@ -42,27 +41,22 @@ from training.ppo.trainer import PPOTrainer
 from training.run.engine import Engine
 from training.run.options import decay, require
 from training.run.seeds import stream_seed, training_seed
-from training.run.stats import Window
+from training.run.stats import IterationSums
 from training.run.trainer import TrainingError
 
 
-def check(ppo: PPOConfig, native: NativeConfig, members: int, lanes: int) -> None:
-    """Refuse what an ensemble cannot do.
+def check_members(config: EnsembleRun) -> None:
+    """Refuse lanes and minibatches that the members cannot share out.
 
     Raises
     ------
     ConfigError
         Names the option.
     """
-    require(members >= 1, "ensemble.seeds", members, "one seed or more")
+    members, lanes = len(config.members), config.num_envs
     whole = lanes % members == 0
     require(whole, "num_envs", lanes, f"a multiple of the {members} members of the ensemble")
-    ppo.check_rollout(lanes // members)
-    for name, alone in {"recurrent": "none", "attention": 0, "compile": "off"}.items():
-        value = getattr(native, name)
-        require(value == alone, f"native.{name}", value, f"{alone!r} with an ensemble")
-    allowed = "fp32 or bf16 with an ensemble"
-    require(ppo.precision in (None, "fp32", "bf16"), "ppo.precision", ppo.precision, allowed)
+    config.ppo.check_rollout(lanes // members)
 
 
 class EnsembleTrainer(PPOTrainer):
@@ -70,53 +64,29 @@ class EnsembleTrainer(PPOTrainer):
 
     Parameters
     ----------
+    config : EnsembleRun
+        Sizes of rollout and minibatch are those of one member.
     engine : Engine
         Member ``k`` of M, from 0, has the lanes ``k * n`` to ``(k + 1) * n - 1``.
-    ppo : PPOConfig
-        Of all members; rollout and minibatch sizes are those of one.
-    native : NativeConfig
-    members : sequence of Member
-    total_steps : int
-        Decisions of all members together.
-    device, deterministic
 
     Raises
     ------
     ConfigError
-        See :func:`check`.
+        See :func:`check_members`.
     """
 
-    may_choose = False
     PHASES: ClassVar[dict[str, str]] = {**PPOTrainer.PHASES, "_evaluate_members": "forward"}
     net: StackedNet  # type: ignore[assignment]
     optimizer: StackedAdam  # type: ignore[assignment]
     minibatches: StackedMinibatches  # type: ignore[assignment]
 
-    def __init__(
-        self,
-        engine: Engine,
-        ppo: PPOConfig,
-        native: NativeConfig,
-        *,
-        members: Sequence[Member],
-        total_steps: int,
-        device: str = "auto",
-        deterministic: bool = False,
-    ) -> None:
-        check(ppo, native, len(members), engine.num_envs)
-        self.members = tuple(members)
+    def __init__(self, config: EnsembleRun, engine: Engine) -> None:
+        check_members(config)
+        self.members = members = config.ensemble.members(config.ppo)
         self._each = engine.num_envs // len(members)
-        self._windows = [Window(engine, frames=None) for _ in members]
+        self._sums = [IterationSums(engine, frames=None) for _ in members]
         self._parts = [_view_lanes(engine, self._block(k)) for k in range(len(members))]
-        super().__init__(
-            engine,
-            ppo,
-            native,
-            total_steps=total_steps,
-            seed=members[0].seed,
-            device=device,
-            deterministic=deterministic,
-        )
+        super().__init__(config, engine)
 
     def _block(self, member: int) -> slice:
         """Return the lanes of a member."""
@@ -124,7 +94,8 @@ class EnsembleTrainer(PPOTrainer):
 
     # -- the parts of every member ---------------------------------------------------------------
 
-    def _make_network(self) -> None:
+    def make_network(self) -> None:
+        """Make the networks of the members, their optimizers and samplers."""
         layout, seeds = obs_layout(self.engine), [member.seed for member in self.members]
         inits = (stream_seed(seed, "init") for seed in seeds)
         options = self.ppo, self.native
@@ -134,7 +105,8 @@ class EnsembleTrainer(PPOTrainer):
         samplers = [stream_seed(seed, "sampler") for seed in seeds]
         self._sampler = StackedSampler(samplers, self.device)  # type: ignore[assignment]
 
-    def _make_minibatches(self) -> None:
+    def make_minibatches(self) -> None:
+        """Make what cuts each member's lanes into minibatches, with its generator."""
         minibatches = []
         for k, member in enumerate(self.members):
             lanes = self._block(k)
@@ -143,11 +115,13 @@ class EnsembleTrainer(PPOTrainer):
             minibatches[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
         self.minibatches = StackedMinibatches(minibatches)
 
-    def _lane_seeds(self) -> Any:
+    def lane_seeds(self) -> Any:
+        """Return the seeds of the lanes, which count from that of each member."""
         own = np.arange(self._each, dtype=np.int64)
         return np.concatenate([training_seed(member.seed) + own for member in self.members])
 
-    def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
+    def follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
+        """See :meth:`PPOTrainer.follow_schedules`; the figures are means over the members."""
         ppo, native = self.ppo, self.native
         rates = [decay(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
@@ -155,16 +129,16 @@ class EnsembleTrainer(PPOTrainer):
         clips = [member.clip_range for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
         objective = Objective.of(ppo, native, ent_left)
-        clip_vf = None if objective.clip_vf is None else self._row([objective.clip_vf] * len(clips))
-        own = {"clip": self._row(clips), "ent_coef": self._row(entropies), "clip_vf": clip_vf}
+        own: Any = {"clip": self._row(clips), "ent_coef": self._row(entropies)}
         size = len(self.members)
         means = {"lr": sum(rates) / size, "clip_range": sum(clips) / size}
-        return replace(objective, **own), means  # type: ignore[arg-type]
+        return replace(objective, **own), means
 
     def _row(self, values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=self.device)
 
-    def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
+    def values_of(self, truncated: TruncatedEpisodes) -> Tensor:
+        """See :meth:`PPOTrainer.values_of`; each member's network values its own lanes."""
         obs, owners = truncated.obs(), torch.from_numpy(truncated.lanes() // self._each)
         values = torch.zeros(truncated.count, device=self.device)
         for k in range(len(self.members)):
@@ -179,14 +153,15 @@ class EnsembleTrainer(PPOTrainer):
 
     def collect(self) -> None:
         """Take T decisions in every lane; see :meth:`PPOTrainer.collect`."""
-        for window in self._windows:
-            window.clear()
+        for sums in self._sums:
+            sums.clear()
         super().collect()
 
-    def _end_step(self, t: int, state: Tensor) -> None:
-        super()._end_step(t, state)
-        for window, part in zip(self._windows, self._parts, strict=True):
-            window.add(part)
+    def end_step(self, t: int, state: Tensor) -> None:
+        """See :meth:`PPOTrainer.end_step`; the episodes of each member are counted."""
+        super().end_step(t, state)
+        for sums, part in zip(self._sums, self._parts, strict=True):
+            sums.add(part)
 
     def update(self, objective: Objective) -> dict[str, Any]:
         """Learn from the rollout.
@@ -275,8 +250,7 @@ class EnsembleTrainer(PPOTrainer):
     ) -> Tensor:
         """Add up the gradients of a minibatch of some members; return the terms of their losses."""
         active = list(minibatches)
-        own = {name: getattr(objective, name) for name in OF_A_MEMBER}
-        ranges = {name: x[active] for name, x in own.items() if x is not None}
+        ranges = {name: getattr(objective, name)[active] for name in OF_A_MEMBER}
 
         def loss(logits: Tensor, value: Tensor, samples: Samples, ranges: Any) -> Any:
             return replace(objective, **ranges).loss(logits, value, samples)
@@ -290,7 +264,7 @@ class EnsembleTrainer(PPOTrainer):
             share = obs.shape[1] / pieces[0].total
             logits, value = self._evaluate_members(obs, active)
             losses, terms = vmap(loss)(logits, value, samples, ranges)
-            self._backward_from((losses.sum() * share,))
+            self.backward_from((losses.sum() * share,))
             sums = sums + terms.double() * share
         total: Tensor = sums
         return total
@@ -316,15 +290,15 @@ class EnsembleTrainer(PPOTrainer):
     ) -> dict[str, Any]:
         """Average the terms over the members, and add terms, layers and episodes of each."""
         means = {name: sum(terms[name] for terms in each) / len(each) for name in each[0]}
-        members = zip(each, self.members, self._windows, strict=True)
-        every = [terms | {"seed": m.seed} | window.record() for terms, m, window in members]
+        members = zip(each, self.members, self._sums, strict=True)
+        every = [terms | {"seed": m.seed} | sums.record() for terms, m, sums in members]
         for record, its in zip(every, layers, strict=False):
             record["layers"] = its
         return {**means, "skipped_steps": 0, "members": numbered(every)}
 
 
 def _view_lanes(engine: Engine, lanes: slice) -> Any:
-    """View the arrays that :class:`training.run.stats.Window` reads, for some lanes of an engine.
+    """View the arrays that :class:`IterationSums` reads, for some lanes of an engine.
 
     The arrays of an engine are overwritten, never replaced, so views of them stay.
     """

@@ -29,8 +29,8 @@ from training.players.policy import Policy
 from training.players.table import Table
 from training.run import files, games
 from training.run.config import RunConfig
-from training.run.layers import Say, fit_rollout
 from training.run.names import SEARCH as PREFIX
+from training.run.option_layers import Say, fit_rollout
 from training.run.options import canonical_json, require
 from training.run.seeds import MATCH_SEEDS
 

@@ -17,7 +17,7 @@ from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import CURVE, get_judging
 from training.players.trained import make_trained
-from training.run import checkpoint, envs, trainers
+from training.run import checkpoint, envs
 from training.run.checkpoint import BEST, CheckpointError, State
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
@@ -39,7 +39,7 @@ class CurveEvaluator:
         self._run, self._wanted, config = run, wanted, run.config
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
-        self._identity = trainers.get_module(config.trainer).identity(run, self._view)
+        self._identity = checkpoint.identity_of_agent(config, self._view)
         self._judging = get_judging(config.env)
         plan = self._judging.evaluations(config, config.evaluation, CURVE)
         self._played = [(each, each.make_engine()) for each in plan]

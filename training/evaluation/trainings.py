@@ -17,8 +17,9 @@ from typing import Any
 
 from fastenv.errors import ConfigError
 from training.players.trained import Trained, load
-from training.run import registry, trainers
+from training.run import registry
 from training.run.config import RunConfig
+from training.run.envs import make_lanes
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.run.options import require
@@ -111,9 +112,8 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
     KeyboardInterrupt
         If it was told to stop.
     """
-    trainer = trainers.get_module(run.config.trainer)
     train = registry.FUNCTIONS.load("train")
-    outcome = train(run, trainer.make_lanes(run.config), resume)
+    outcome = train(run, make_lanes(run.config), resume)
     if not outcome.finished:
         raise KeyboardInterrupt
     trained = load(run)

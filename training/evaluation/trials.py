@@ -26,7 +26,7 @@ from training.evaluation.command import (
 from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import parse_seeds, train_or_resume
-from training.run import config_files, files, layers, machine
+from training.run import config_files, files, machine, option_layers
 from training.run.config import RunConfig
 from training.run.folder import BusyError
 from training.run.names import AGENT
@@ -127,7 +127,7 @@ def config_of(
     options = [*args.set, *(f"{name}={value}" for name, value in params.items())]
     flags = train_flags(args, args.config, options)
     flags += [f"--name={args.name}-{number}-{seed}", f"--seed={seed}"]
-    return layers.config_of(flags, say)
+    return option_layers.config_of(flags, say)
 
 
 def check_space(

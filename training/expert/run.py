@@ -16,9 +16,7 @@ from training.run.envs import Lanes
 from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed
 
-# A network of this trainer is played as one of our PPO.
-make_lanes, identity = native.make_lanes, native.identity
-load_logits, load_nets = native.load_logits, native.load_nets
+load_nets = native.load_nets  # a network of this trainer is played as one of our PPO
 
 
 def make_trainer(
@@ -50,11 +48,6 @@ def make_loss(
         seed_of_episodes = ranks.seed(stream_seed(config.seed, "episodes"))
         episodes = EpisodeSeeds(config.env, part, seed_of_episodes)
     return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed, episodes)
-
-
-def follow_first_rank(config: ExpertRun) -> None:
-    """Train as one of torchrun's other ranks, until the first rank ends."""
-    native.follow_first_rank(config, make_trainer)
 
 
 def check(config: ExpertRun, engine: Engine) -> None:

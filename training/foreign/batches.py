@@ -31,7 +31,7 @@ from training.foreign.lanes import (
     close_quietly,
 )
 from training.foreign.spaces import Actions, ForeignError
-from training.run.shielded import start_shielded
+from training.run.signals import start_shielded
 
 Array = npt.NDArray[Any]
 STARTUP_S = 120.0  # that a process may take to import or make an environment

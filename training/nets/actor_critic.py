@@ -12,7 +12,7 @@ behind the features of the observation, so nothing of it reaches the policy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -338,7 +338,7 @@ class CardHead(nn.Module):
 
 
 def load_net(
-    ppo: HiddenConfig, native: ActorCriticConfig, layout: ObsLayout, state_dict: dict[str, Any]
+    ppo: HiddenConfig, native: ActorCriticConfig, layout: ObsLayout, parameters: Mapping[str, Any]
 ) -> ActorCritic:
     """Load a trained network.
 
@@ -349,8 +349,8 @@ def load_net(
         What it was trained with.
     layout : ObsLayout
         Of the environment it was trained on.
-    state_dict : dict
-        Parameters, as saved in a checkpoint. Those of the values may be left out, as
+    parameters : mapping
+        As saved in a checkpoint. Those of the values may be left out, as
         ``python -m training export`` does; the network then plays, and its values mean nothing.
 
     Raises
@@ -360,16 +360,16 @@ def load_net(
     """
     net = ActorCritic(layout, ppo, native)
     values = {k: v for k, v in net.state_dict().items() if k.startswith("value_")}
-    net.load_state_dict({**values, **state_dict})
+    net.load_state_dict({**values, **parameters})
     return net
 
 
-def make_player(net: ActorCritic) -> Logits | RecurrentLogits:
-    """Wrap a network as a function from observations (k, D) to logits (k, A).
+def make_player(net: Any) -> Logits | RecurrentLogits:
+    """Wrap a network of any trainer as a function from observations (k, ...) to logits (k, A).
 
-    One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
+    One with a state takes and returns its states too: see :class:`RecurrentLogits`.
     """
-    return RecurrentLogits(net) if net.is_recurrent else make_logits(net)
+    return RecurrentLogits(net) if getattr(net, "state_size", 0) else make_logits(net)
 
 
 class RecurrentNet(Protocol):

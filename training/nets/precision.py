@@ -176,18 +176,21 @@ def set_up_torch(config: RunConfig) -> None:
     be_deterministic(config.deterministic)
 
 
-def configure_torch(device: torch.device, deterministic: bool) -> None:
-    """Set the switches of torch that belong to the process, not to a tensor.
+def prepare_device(config: RunConfig) -> torch.device:
+    """Choose the device of a network, and set the switches of torch that belong to the process.
 
-    Parameters
-    ----------
-    device : torch.device
-    deterministic : bool
-        See :func:`be_deterministic`.
+    Raises
+    ------
+    ConfigError
+        If it is not there.
     """
-    be_deterministic(deterministic)
+    device = choose_device(config.device)
+    be_deterministic(config.deterministic)
     if device.type == "cuda":
-        torch.set_float32_matmul_precision("highest" if deterministic else "high")
+        torch.set_float32_matmul_precision("highest" if config.deterministic else "high")
+    else:
+        keep_freed_memory()
+    return device
 
 
 def keep_freed_memory() -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from training.players import card
 from training.players.trained import Trained, load, read_again
-from training.run import checkpoint, files, trainers, weights
+from training.run import checkpoint, files, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.options import require
 
@@ -82,7 +82,7 @@ def export(
         require(kept is not None, "--average", True, allowed)
         parameters = kept
     policy = _select_parameters(parameters, half, values)
-    identity = trainers.get_module(run.config.trainer).identity(run, trained.engine())
+    identity = checkpoint.identity_of_agent(run.config, trained.engine())
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
         if make_card is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fastenv import BatchEngine, Game
 from fastenv.errors import show_reason
+from training.nets.actor_critic import make_player
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.policy import EnvSpec, Policy
@@ -133,9 +134,8 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         member = 1
     allowed = f"from 1 to {members}" if members else "left out: this run has one network"
     require(member in range(1, members + 1) or member is None, "--member", member, allowed)
-    trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
-    identity = trainer.identity(run, engine)
+    identity = checkpoint.identity_of_agent(config, engine)
     saved: checkpoint.State | None
     if name is None and not run.checkpoints.is_dir():
         saved = weights.load(run.weights, identity)
@@ -180,9 +180,10 @@ def make_trained(
     trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     own = parameters if member is None else parameters[str(member)]
-    logits = trainer.load_logits(config, engine, own)
+    nets = trainer.load_nets(config, engine, own)
+    logits = make_player(next(iter(nets.values()))[0])
     load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
-    pair = None if load_pair is None else load_pair(config, logits, own)
+    pair = None if load_pair is None else load_pair(config, logits, nets)
     return Trained(config, path, steps, logits, windows or {}, pair, member)
 
 

@@ -52,9 +52,8 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     observer = make_engine(run.config.env, 1, run.config.env_options)
     own = read_again(policy.path).model["policy"]
     own = own if policy.member is None else own[str(policy.member)]
-    load_nets = getattr(trainer, "load_nets", None)
-    net = None if load_nets is None else load_nets(run.config, observer, own)["policy"][0]
-    if net is None or not hasattr(net, "value"):
+    net = trainer.load_nets(run.config, observer, own)["policy"][0]
+    if not hasattr(net, "value"):
         return None, f"{name} shows no value: of the trainer {run.config.trainer} none is read."
     if not any(key.startswith("value_head") for key in own):
         return None, (

@@ -31,23 +31,21 @@ KL = TERMS.index("kl")
 
 
 # Fields of an objective that each member of an ensemble has of its own.
-OF_A_MEMBER = ("clip", "ent_coef", "clip_vf")
+OF_A_MEMBER = ("clip", "ent_coef")
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The weights and clip ranges of the loss in an iteration.
+    """The weights and the clip range of the loss in an iteration.
 
     Parameters
     ----------
     clip : float
-    clip_vf : float or None
     ent_coef, vf_coef : float
     huber : bool
     """
 
     clip: float
-    clip_vf: float | None
     ent_coef: float
     vf_coef: float
     huber: bool = False
@@ -57,23 +55,19 @@ class Objective:
         """Make the objective of a run, its entropy weight multiplied by ``ent_left``."""
         return cls(
             clip=ppo.clip_range,
-            clip_vf=native.clip_range_vf,
             ent_coef=ppo.ent_coef * ent_left,
             vf_coef=ppo.vf_coef,
             huber=native.value_loss == "huber",
         )
 
     def on_device(self, device: torch.device) -> Objective:
-        """Copy the objective with its ranges and the entropy weight as tensors, for :meth:`loss`.
+        """Copy the objective with its range and the entropy weight as tensors, for :meth:`loss`.
 
         A compiler takes numbers as constants and would compile anew where a schedule changes one.
         """
-
-        def moved(x: Any) -> Any:
-            return None if x is None else torch.tensor(x, dtype=torch.float32, device=device)
-
-        tensors = {name: moved(getattr(self, name)) for name in ("clip", "clip_vf", "ent_coef")}
-        return replace(self, **tensors)
+        how: Any = {"dtype": torch.float32, "device": device}
+        moved: Any = {name: torch.tensor(getattr(self, name), **how) for name in OF_A_MEMBER}
+        return replace(self, **moved)
 
     def loss(self, logits: Tensor, value: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
         """Compute the mean loss of the samples, and the means of :data:`TERMS`.
@@ -89,7 +83,8 @@ class Objective:
         ratio = change.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.min(samples.adv * ratio, samples.adv * clipped).mean()
-        value_loss = self._compute_value_loss(value.float(), samples.ret, samples.value)
+        error = F.huber_loss if self.huber else F.mse_loss
+        value_loss = error(value.float(), samples.ret)
         mean_entropy = entropy(log_probs, samples.mask).mean()
         loss = policy_loss - self.ent_coef * mean_entropy + self.vf_coef * value_loss
         with torch.no_grad():
@@ -97,13 +92,6 @@ class Objective:
             outside = ((ratio - 1.0).abs() > self.clip).float().mean()
             terms = torch.stack((loss, policy_loss, value_loss, mean_entropy, kl, outside))
         return loss, terms
-
-    def _compute_value_loss(self, value: Tensor, ret: Tensor, old: Tensor) -> Tensor:
-        error = F.huber_loss if self.huber else F.mse_loss
-        if self.clip_vf is None:
-            return error(value, ret)
-        moved = old + (value - old).clamp(-self.clip_vf, self.clip_vf)
-        return error(moved, ret)
 
     def gradients(
         self, logits: Tensor, value: Tensor, samples: Samples, total: float, sums: np.ndarray
@@ -122,17 +110,13 @@ class Objective:
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
         loss_rows(
             *(x.detach().numpy() for x in (logits, *samples, value)),
-            *self._get_scalars(),
+            *(self.clip, self.ent_coef, self.vf_coef, self.huber),
             1.0 / total,
             grad_logits.numpy(),
             grad_value.numpy(),
             sums,
         )
         return grad_logits, grad_value
-
-    def _get_scalars(self) -> tuple[Any, ...]:
-        clip_vf = -1.0 if self.clip_vf is None else self.clip_vf
-        return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.huber
 
 
 class Auxiliary:
@@ -254,10 +238,8 @@ def loss_rows(
     old_logp,  # IN float32 (k,)
     adv,  # IN float32 (k,)
     ret,  # IN float32 (k,)
-    old_value,  # IN float32 (k,)
     value,  # IN float32 (k,)
     clip,  # from here on scalars, as in Objective
-    clip_vf,  # negative for none
     ent_coef,
     vf_coef,
     huber,
@@ -286,8 +268,7 @@ def loss_rows(
                 chosen = 1.0 if j == action[i] else 0.0
                 slope = grad_log_prob * (chosen - p) + ent_coef * p * (log_prob[j] + entropy)
             grad_logits_out[i, j] = slope * share
-        v, target, old = np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])
-        error, slope = _value_error(v, target, old, clip_vf, huber)
+        error, slope = _error(np.float64(value[i]), np.float64(ret[i]), huber)
         grad_value_out[i] = vf_coef * slope * share
 
         policy_loss = -min(surrogate, clipped_surrogate)
@@ -321,19 +302,6 @@ def _log_softmax(logits, mask, action, log_prob_out):
             log_prob_out[j] -= shift
             entropy -= math.exp(log_prob_out[j]) * log_prob_out[j]
     return entropy
-
-
-@cached_njit(nogil=True, inline="always")
-def _value_error(value, ret, old, clip_vf, huber):
-    """Return the error of a value and its slope, clipped unless ``clip_vf`` is negative."""
-    if clip_vf < 0.0:
-        return _error(value, ret, huber)
-    difference = value - old
-    clipped = min(max(difference, -clip_vf), clip_vf)
-    error, slope = _error(old + clipped, ret, huber)
-    if difference != clipped:  # the clip holds the value: it has no slope
-        slope = 0.0
-    return error, slope
 
 
 @cached_njit(nogil=True, inline="always")

@@ -12,6 +12,10 @@ from training.run.config import Only, RunConfig
 from training.run.options import Decay, Number, Text, Truth, Whole, option, require
 from training.run.sizes import RolloutSizes
 
+# Options of the section ``native`` that shape the network.
+_SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
+# Further ones, which a checkpoint has where they are not as usual: it may be older than they are.
+_SHAPE_LATER = ("hindsight", "encoder", "critic_view", "normalize_observations")
 # They follow lanes step by step, and would see those of the first rank of several alone.
 _ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")
 
@@ -55,8 +59,8 @@ class PPOConfig(HiddenConfig):
     precision: Literal["fp32", "bf16", "fp16", "auto"] | None = option(
         None,
         "of matrix products; everything else stays float32. ``auto`` compares the CPU time of a "
-        "minibatch in both, ``fp16`` is not with ``sb3``; null is ``fp32`` with ``sb3``, "
-        "``ensemble`` and ``rllib`` and in deterministic runs, ``auto`` else",
+        "minibatch in both; null is ``auto`` with ``native``, ``expert`` and ``hier``, ``fp32`` "
+        "else and in deterministic runs. ``sb3`` and ``rllib`` have fp32 alone",
     )
 
     @model_validator(mode="after")
@@ -71,23 +75,12 @@ class PPOConfig(HiddenConfig):
         allowed = f"a divisor of the rollout, num_envs * ppo.n_steps = {rollout}"
         require(rollout % self.batch_size == 0, "ppo.batch_size", self.batch_size, allowed)
 
-    def precision_asked(self, *, chooses: bool) -> str:
-        """Return the precision; if none is set, ``auto`` if the trainer chooses, else ``fp32``."""
-        return self.precision or ("auto" if chooses else "fp32")
-
 
 class NativeConfig(ActorCriticConfig):
     """Options of our PPO beside the section ``ppo``."""
 
     seq_len: Whole = option(
         16, "decisions of a chunk that is unrolled; divides ``n_steps`` and ``batch_size``", ge=1
-    )
-    clip_range_vf: Number | None = option(
-        None,
-        "values may move this far in an update: the error is that of the clipped value; null lets "
-        "them",
-        "above 0, or null for none",
-        gt=0,
     )
     value_loss: Literal["mse", "huber"] = option("mse", "of the values")
     normalize_rewards: Truth = option(
@@ -132,7 +125,7 @@ class NativeConfig(ActorCriticConfig):
         require(ppo.batch_size != 1, "ppo.batch_size", ppo.batch_size, allowed)
 
 
-class OnPolicyConfig(RunConfig):
+class OnPolicyRun(RunConfig):
     """A run that learns from one rollout after the other by PPO."""
 
     ppo: PPOConfig = option(PPOConfig, "hyper-parameters of PPO")
@@ -212,10 +205,20 @@ class OnPolicyConfig(RunConfig):
         )
 
 
-class ActorCriticRun(OnPolicyConfig):
+class ActorCriticRun(OnPolicyRun):
     """A run of PPO with the network of the native trainer."""
 
     native: NativeConfig = option(NativeConfig, "network and loss of our PPO")
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """Options that shape the network, as checkpoints have them."""
+        later = {name: getattr(self.native, name) for name in _SHAPE_LATER}
+        return {
+            **super().network,
+            **{name: getattr(self.native, name) for name in _SHAPE},
+            **{name: x for name, x in later.items() if x != NativeConfig.get_default(name)},
+        }
 
     def facts(self, device: str) -> dict[str, Any]:
         """Describe network, rollout and ranks for the summary."""

@@ -31,8 +31,8 @@ LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
 class Samples(NamedTuple):
     """Inputs of the loss of k samples beside logits and values; float32 unless it says otherwise.
 
-    ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
-    and ``adv`` is already normalised.
+    ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` is that of the rollout, and ``adv`` is
+    already normalised.
     """
 
     mask: Tensor
@@ -40,7 +40,6 @@ class Samples(NamedTuple):
     logp: Tensor
     adv: Tensor
     ret: Tensor
-    value: Tensor
 
 
 class MinibatchPart(NamedTuple):
@@ -208,10 +207,9 @@ class Rollout:
         """Gather the inputs of a pass over some decisions."""
         seen = self.obs if self._rounded is None else self._rounded
         obs = seen.flatten(0, 1).index_select(0, part.places)
-        fields = (self.mask, self.action, self.logp, self.ret, self.value)
-        chosen = (x.flatten(0, 1).index_select(0, part.places) for x in fields)
-        mask, action, logp, ret, value = chosen
-        samples, view = Samples(mask, action, logp, part.adv, ret, value), None
+        fields = (self.mask, self.action, self.logp, self.ret)
+        mask, action, logp, ret = (x.flatten(0, 1).index_select(0, part.places) for x in fields)
+        samples, view = Samples(mask, action, logp, part.adv, ret), None
         if self.view is not None:
             view = self.view.flatten(0, 1).index_select(0, part.places)
         if part.chunks is None:

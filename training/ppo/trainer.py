@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -22,15 +23,13 @@ from training.nets.precision import (
     Compiled,
     Precision,
     choose,
-    choose_device,
-    configure_torch,
     cpu_seconds,
-    keep_freed_memory,
+    prepare_device,
 )
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.loss import KL, TERMS, Auxiliary, Objective
-from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
 from training.ppo.rollout import (
     Minibatches,
     MinibatchPart,
@@ -41,20 +40,14 @@ from training.ppo.rollout import (
     StagedRolloutLanes,
     TruncatedEpisodes,
 )
+from training.ppo.warm_start import load_first_parameters
 from training.run import checkpoint
 from training.run.checkpoint import State
-from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
+from training.run.engine import Engine, restore_lanes, rows_of, seating_of
 from training.run.options import decay, require
 from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed, training_seed
-from training.run.trainer import (
-    FirstParameters,
-    Metrics,
-    Trainer,
-    TrainingError,
-    check_loss,
-    check_parameters,
-)
+from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, check_parameters
 from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts
@@ -69,28 +62,14 @@ class PPOTrainer(Trainer):
 
     Parameters
     ----------
+    config : ActorCriticRun
+        Of this rank's share of lanes and minibatches.
     engine : Engine
         Not reset yet: that happens at the first iteration, unless a state is loaded.
-    ppo : PPOConfig
-    native : NativeConfig
-    total_steps : int
-        Decisions of the whole run; schedules end there.
-    seed : int
-        All generators derive from it.
-    device : {"auto", "cpu", "cuda"}
-        ``cuda`` is untested.
-    deterministic : bool
-        Only algorithms that give the same bits every time.
-    on_step : callable, optional
-        See :data:`training.run.engine.OnStep`.
-    auxiliary : Auxiliary, optional
-        A further loss, beside that of each minibatch.
     ranks : Ranks
-        Processes that train the network together; lanes and minibatches are this one's share.
+        Processes that train the network together.
     league : League, optional
         Of self-play; the engine is a seat of it.
-    first_parameters : callable, optional
-        Takes the network; returns what a new training begins with, None for what it has.
 
     Attributes
     ----------
@@ -104,12 +83,10 @@ class PPOTrainer(Trainer):
     Raises
     ------
     ConfigError
-        A minibatch that does not divide the rollout, a network that does not fit the environment,
-        a device or precision that is not there.
+        A network that does not fit the environment, a device or precision that is not there.
     """
 
     net: ActorCritic
-    may_choose = True  # the precision, where none is asked for
     # What each part of an iteration belongs to, with ``native.timers``.
     PHASES: ClassVar[dict[str, str]] = {
         "_decide": "forward",
@@ -117,7 +94,7 @@ class PPOTrainer(Trainer):
         "advantages": "gae",
         "_evaluate_exactly": "forward",
         "_compute_slopes": "loss",
-        "_backward_from": "backward",
+        "backward_from": "backward",
         "_scaled_loss": "loss",
         "_backward": "backward",
         "_optimizer_step": "optimizer",
@@ -125,44 +102,30 @@ class PPOTrainer(Trainer):
 
     def __init__(
         self,
+        config: ActorCriticRun,
         engine: Engine,
-        ppo: PPOConfig,
-        native: NativeConfig,
         *,
-        total_steps: int,
-        seed: int = 1,
-        device: str = "auto",
-        deterministic: bool = False,
-        on_step: OnStep | None = None,
-        auxiliary: Auxiliary | None = None,
         ranks: Ranks = SINGLE_RANK,
         league: League | None = None,
-        first_parameters: FirstParameters | None = None,
     ) -> None:
-        self.ranks, self.league, self._first_parameters = ranks, league, first_parameters
-        self.engine, self.engines = engine, [engine]
-        self.ppo, self.native = ppo, native
-        self.total_steps, self.seed = total_steps, seed
-        self.num_envs = engine.num_envs
-        ppo.check_rollout(self.num_envs)
-        native.check_with(ppo)
+        self.config, self.ppo, self.native = config, config.ppo, config.native
+        self.engine, self.engines, self.num_envs = engine, [engine], engine.num_envs
+        self.ranks, self.league = ranks, league
+        self._auxiliary: Auxiliary | None = None
         self.iteration = 0
         self.by_epoch: dict[str, list[float]] = {}
         self._values_later = False
-        self.on_step, self._auxiliary = on_step, auxiliary
         self._started = False
 
-        self.device = choose_device(device)
-        configure_torch(self.device, deterministic)
-        if self.device.type == "cpu":
-            keep_freed_memory()
-        self._make_network()
+        self.device = prepare_device(config)
+        self.make_network()
         self._make_rollout()
-        self._make_minibatches()
+        self.make_minibatches()
         self._precision: Precision | None = None
-        self._asked = ppo.precision_asked(chooses=self.may_choose and not deterministic)
+        self._asked = config.precision
         if self._asked != "auto":
             self._set_precision(self._asked)
+        native = self.native
         self._forward = self.net.step
         self._closed_form = self.device.type == "cpu" and native.compile == "off"
         self._loss = self._forward_and_loss
@@ -184,22 +147,23 @@ class PPOTrainer(Trainer):
         phases.time(self.rollout, {"gather": "gather"})
         return phases
 
-    def _make_network(self) -> None:
+    def make_network(self) -> None:
         """Make the network, its optimizer and the sampler of its actions."""
-        ppo, native, device = self.ppo, self.native, self.device
-        layout = obs_layout(self.engine)
-        self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
+        ppo, native, seed = self.ppo, self.native, self.config.seed
+        net = ActorCritic(obs_layout(self.engine), ppo, native, stream_seed(seed, "init"))
+        self.net = net.to(self.device)
         self.optimizer = adam(self.net.parameters(), ppo, native)
-        self._sampler = Sampler(self.ranks.seed(stream_seed(self.seed, "sampler")), device)
+        self._sampler = Sampler(self.ranks.seed(stream_seed(seed, "sampler")), self.device)
 
-    def _make_minibatches(self) -> None:
+    def make_minibatches(self) -> None:
+        """Make what cuts a rollout into minibatches, with its generator."""
         self.minibatches = Minibatches(self.rollout, self.ppo, self.native, ranks=self.ranks)
-        seed = self.ranks.seed(stream_seed(self.seed, "minibatch"))
+        seed = self.ranks.seed(stream_seed(self.config.seed, "minibatch"))
         self.minibatches.generator.manual_seed(seed)
 
-    def _lane_seeds(self) -> Any:
+    def lane_seeds(self) -> Any:
         """Return the seeds of the lanes, or that of the first, from which they count."""
-        return training_seed(self.seed) + self.ranks.rank * self.num_envs
+        return training_seed(self.config.seed) + self.ranks.rank * self.num_envs
 
     def _make_rollout(self) -> None:
         ppo, engine, device = self.ppo, self.engine, self.device
@@ -232,13 +196,22 @@ class PPOTrainer(Trainer):
     def begin(self) -> None:
         """Give the network its first parameters, if there are any, in all ranks."""
         self.ranks.send("begin")
-        first = None if self._first_parameters is None else self._first_parameters(self.net)
-        if first is not None:
-            self.net.load_state_dict(first)
+        if self.native.warm_start is not None:
+            load_first_parameters(self.config, self.engine, self.net)
 
     def close(self) -> None:
         """Leave the other ranks."""
         self.ranks.leave()
+
+    def follow_first_rank(self) -> None:
+        """Train as one of torchrun's other ranks, until the first rank ends."""
+        try:
+            for each in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
+            while (command := self.ranks.receive())[0] != "end":
+                self.obey(*command)
+        finally:
+            self.close()
 
     def obey(self, command: str, details: dict[str, Any]) -> None:
         """Carry out a command of the first rank (:meth:`Ranks.send`)."""
@@ -255,7 +228,7 @@ class PPOTrainer(Trainer):
             }[command](**details)
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
-        """Add a further loss, one that needs the network; before the first iteration."""
+        """Add a further loss, beside that of each minibatch; before the first iteration."""
         self._auxiliary = auxiliary
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -278,7 +251,7 @@ class PPOTrainer(Trainer):
         self.ranks.send("iterate")
         self.start()
         begin = time.perf_counter()
-        objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
+        objective, scheduled_values = self.follow_schedules(self.steps / self.config.total_steps)
         if self._phases is not None:
             self._phases.start()
         self.collect()
@@ -300,7 +273,7 @@ class PPOTrainer(Trainer):
         pool = {} if self.league is None else self.league.end_iteration(self.steps)
         return {"train": {**train, **scheduled_values, **pool}, "phases": phases}
 
-    def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
+    def follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
         """Set the learning rate for the share ``done`` of the run.
 
         Returns
@@ -338,7 +311,7 @@ class PPOTrainer(Trainer):
                 self._rewards.sums.zero_()
 
     def _reset(self, shift: int | None) -> None:
-        seeds = None if shift is None else self._lane_seeds() + shift
+        seeds = None if shift is None else self.lane_seeds() + shift
         self._lanes.reset(seeds, self.on_step)
 
     # -- collect ---------------------------------------------------------------------------------
@@ -352,7 +325,7 @@ class PPOTrainer(Trainer):
             for t in range(rollout.steps):
                 state = self._decide(t)
                 self._lanes.step(t, self._actions.numpy(), state, self.on_step)
-                self._end_step(t, state)
+                self.end_step(t, state)
         if self.iteration % CHECK_MASKS_EVERY == 0 and not bool(rollout.mask.any(-1).all()):
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
@@ -393,7 +366,7 @@ class PPOTrainer(Trainer):
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         return after
 
-    def _end_step(self, t: int, state: Tensor) -> None:
+    def end_step(self, t: int, state: Tensor) -> None:
         """Follow a step whose outcome is stored; ``state`` is what :meth:`_decide` returned."""
         if self._auxiliary is not None:
             self._auxiliary.observe(t, self.engine)
@@ -420,7 +393,7 @@ class PPOTrainer(Trainer):
                 rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
             rollout.bootstrap.zero_()
             if truncated.count:  # cells of a memory may refuse a batch of nothing
-                truncated.write(self._values_of(truncated), rollout.bootstrap)
+                truncated.write(self.values_of(truncated), rollout.bootstrap)
 
     def _write_values(self) -> None:
         """Write the values of the decisions that PPO learns; the others have none."""
@@ -438,7 +411,7 @@ class PPOTrainer(Trainer):
             values = self.net.value(obs, state=state, **view).float()
             rollout.value.view(-1).index_copy_(0, places, values)
 
-    def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
+    def values_of(self, truncated: TruncatedEpisodes) -> Tensor:
         """Return the values (k,) of the last observations of episodes that were cut off."""
         if self.net.view_size:
             raise TrainingError(
@@ -548,7 +521,7 @@ class PPOTrainer(Trainer):
             if self._closed_form:
                 outputs = self._evaluate_exactly(piece)
                 slopes = self._compute_slopes(objective, outputs, piece, sums)
-                self._backward_from(outputs, slopes)
+                self.backward_from(outputs, slopes)
             else:
                 share = len(piece.samples.adv) / piece.total
                 loss, means = self._scaled_loss(piece, objective, share)
@@ -568,9 +541,10 @@ class PPOTrainer(Trainer):
         """Compute the gradient of a minibatch by the outputs of a piece; add its terms up."""
         return objective.gradients(*outputs, piece.samples, piece.total, sums)
 
-    def _backward_from(
+    def backward_from(
         self, outputs: Sequence[Tensor], slopes: Sequence[Tensor] | None = None
     ) -> None:
+        """Add the gradients of the parameters from those by some outputs; 1 by default."""
         torch.autograd.backward(outputs, slopes)
 
     def _scaled_loss(

@@ -13,8 +13,8 @@ from training.run.options import Number, Options, Text, Whole, option, require
 
 # Options of our trainer that RLlib does not have.
 _OURS = (
-    *("recurrent", "value_loss", "ent_schedule", "compile", "hindsight", "clip_range_vf"),
-    *("warm_start", "normalize_rewards"),
+    *("recurrent", "value_loss", "ent_schedule", "compile", "hindsight", "warm_start"),
+    "normalize_rewards",
 )
 
 
@@ -46,6 +46,7 @@ class RLlibConfig(Options):
 class RLlibRun(ActorCriticRun):
     """A run of PPO of Ray RLlib (:mod:`training.rllib`)."""
 
+    OWN_LANES: ClassVar[bool] = True
     ONLY: ClassVar[tuple[Only, ...]] = (
         *ONE_NETWORK,
         Only("deterministic", (False,)),

@@ -10,19 +10,13 @@ from pathlib import Path
 
 from training.ppo import run as native
 from training.rllib.options import RLlibRun
-from training.run import envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.options import require
 from training.run.seating import has_agents, opponents_option
 from training.run.trainer import Trainer
 
-identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
-
-
-def make_lanes(config: RLlibRun) -> Lanes:
-    """Make a lane to check a run with: those it trains on belong to its env runners."""
-    return envs.make_trial_lane(config)
+load_nets = native.load_nets
 
 
 def make_trainer(config: RLlibRun, lanes: Lanes, folder: Path | None = None) -> Trainer:

@@ -104,7 +104,7 @@ class RLlibTrainer(Trainer):
         self._lane = OneLane(lanes.engines[0])
         self.engines: list[Any] = [self._lane]
         self.device = "cuda" if config.rllib.gpus_per_learner > 0 else "cpu"
-        self._net = net_of(config)
+        self.net = net_of(config)
         self._optimizer: dict[str, Any] | None = None
         self._algorithm: Any = None
         self._sent: dict[str, Any] = {}
@@ -141,7 +141,7 @@ class RLlibTrainer(Trainer):
         for timer in _TIMERS.values():  # by itself RLlib shows a moving average over iterations
             self._algorithm.metrics.log_value(("timers", timer), 0.0, reduce="sum")
         if self._optimizer is not None:
-            state = {"policy": self._net.state_dict(), "optimizer": self._optimizer}
+            state = {"policy": self.net.state_dict(), "optimizer": self._optimizer}
             group = self._algorithm.learner_group
             _get_results(group.foreach_learner(partial(set_state_of, state=state)))
             self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
@@ -182,7 +182,7 @@ class RLlibTrainer(Trainer):
         group = self._algorithm.learner_group
         first = {} if group.is_local else {"remote_actor_ids": [0]}
         state = _get_results(group.foreach_learner(state_of, **first))[0]
-        self._net.load_state_dict(state["policy"])
+        self.net.load_state_dict(state["policy"])
         self._optimizer = state["optimizer"]
 
     def _read_train_values(self, result: Mapping[str, Any], iteration: int) -> dict[str, Any]:
@@ -197,8 +197,8 @@ class RLlibTrainer(Trainer):
 
     def state(self) -> State:
         """Return parameters and optimizer; lanes begin anew."""
-        check_parameters(self._net)
-        model = {"policy": self._net.state_dict(), "optimizer": self._optimizer or {}}
+        check_parameters(self.net)
+        model = {"policy": self.net.state_dict(), "optimizer": self._optimizer or {}}
         return State(
             steps=self.steps,
             model=checkpoint.copy_to_host(model),
@@ -209,15 +209,10 @@ class RLlibTrainer(Trainer):
 
     def load_state(self, state: State) -> None:
         """Put back what :meth:`state` returned."""
-        self._net.load_state_dict(state.model["policy"])
+        self.net.load_state_dict(state.model["policy"])
         self._optimizer = state.model["optimizer"] or None
         self.updates = int(state.values["counters"]["updates"])
         self.steps = state.steps
-
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the network."""
-        copied: dict[str, Any] = checkpoint.copy_to_host(self._net.state_dict())
-        return copied
 
     def reset_lanes(self, shift: int | None = None) -> None:
         """Do nothing after a checkpoint, whose run begins new episodes in any case.

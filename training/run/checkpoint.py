@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from fastenv.errors import ConfigError, FastEnvError, FileError, show, show_reason
+from fastenv.errors import FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
 from fastenv.spec import GameSpec
 from training.run import files
@@ -275,50 +274,6 @@ def load_newest(
     return None
 
 
-def load_first_parameters(
-    option: str, path: str, identity: dict[str, Any], own: Mapping[str, Tensor]
-) -> dict[str, Any]:
-    """Read the parameters of a run's policy, with which another run begins.
-
-    Parameters
-    ----------
-    option : str
-        What names the run.
-    path : str
-        Its folder.
-    identity : dict
-        See :func:`load`.
-    own : mapping of str to Tensor
-        Parameters of the network that begins. Those of the value stay where there are no others.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such run, or its newest checkpoint is damaged, foreign or of other layers.
-    """
-    where = f"{option}={show(path)} is not possible: "
-    try:
-        saved = load_newest(Path(path) / "checkpoints", identity, lambda _: None)
-    except CheckpointError as error:
-        raise ConfigError(f"{where}{error}") from error
-    if saved is None:
-        raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
-    parameters: dict[str, Any] = saved.model["policy"]
-    for name in [*own, *(name for name in parameters if name not in own)]:
-        if name not in parameters and name.startswith(VALUE):
-            continue
-        theirs, ours = _format_shape(parameters.get(name)), _format_shape(own.get(name))
-        if theirs != ours:
-            raise ConfigError(
-                f"{where}its network has other layers ({name} is {theirs}, here it is {ours})."
-            )
-    return {**own, **parameters}
-
-
-def _format_shape(parameter: Tensor | None) -> str:
-    return "missing" if parameter is None else " x ".join(map(str, parameter.shape)) or "a number"
-
-
 def load(path: Path, identity: dict[str, Any]) -> State:
     """Read a checkpoint but for its replay, checking every byte first.
 
@@ -462,6 +417,18 @@ def identity_of(env: str, engine: Engine) -> dict[str, Any]:
     parts = parts or {"": np.dtype((dtype, shape))}
     arrays = [[name, str(part.base), list(part.shape)] for name, part in parts.items()]
     return {**same, "observation": arrays}
+
+
+def identity_of_agent(config: Any, engine: Engine) -> dict[str, Any]:
+    """Make the identity that a checkpoint must share with a run to be played as its agent.
+
+    Parameters
+    ----------
+    config : RunConfig
+    engine : Engine
+        Of the run's environment.
+    """
+    return {**identity_of(config.env, engine), **config.identity}
 
 
 def identity_of_rows(spec: GameSpec, lanes: int) -> dict[str, Any]:

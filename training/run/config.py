@@ -77,6 +77,10 @@ class RunConfig(Options):
         It can train against trained agents.
     AVERAGES : bool
         It can average its policies in self-play.
+    PLAYS_WHOLE_GAMES : bool
+        It trains on a part of a game, and its agents play all of it.
+    OWN_LANES : bool
+        It makes its lanes itself, with other options; one lane stands for them before.
     EQUAL_ITERATIONS : bool
         Its iterations all do the same, so that their time can be told from that of a few.
     ITERATION : str
@@ -88,6 +92,8 @@ class RunConfig(Options):
     COUNTS_TICKS: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = False
     AVERAGES: ClassVar[bool] = False
+    PLAYS_WHOLE_GAMES: ClassVar[bool] = False
+    OWN_LANES: ClassVar[bool] = False
     EQUAL_ITERATIONS: ClassVar[bool] = False
     ITERATION: ClassVar[str] = "rollout"
 
@@ -233,6 +239,21 @@ class RunConfig(Options):
     def net(self) -> Any:
         """The section that has the hidden layers: ``net_arch`` and ``activation``."""
         raise NotImplementedError
+
+    @property
+    def network(self) -> Any:
+        """Options that shape the network, as JSON values: a checkpoint must share them."""
+        return {"net_arch": list(self.net.net_arch), "activation": self.net.activation}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must share with these options to be played, beside the environment."""
+        return {"network": self.network, "trainer": self.trainer}
+
+    @property
+    def num_engines(self) -> int:
+        """Engines that share the lanes."""
+        return 1
 
     @property
     def members(self) -> tuple[int, ...]:

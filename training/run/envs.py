@@ -20,7 +20,7 @@ from fastenv import BackendUnavailableError, BatchEngine, ConfigError, Game
 from fastenv import registry as ids
 from fastenv.backend import FASTEST_FIRST, named
 from fastenv.seats import ROTATE
-from training.run import games, registry
+from training.run import games, machine, registry
 from training.run.config import BACKENDS, RunConfig
 from training.run.engine import Engine
 from training.run.options import require
@@ -97,21 +97,21 @@ class Lanes:
     backend: ChosenBackend
 
 
-def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
-    """Make the engines that a run trains on.
+def make_lanes(config: RunConfig) -> Lanes:
+    """Make the engines that a run trains on; of several ranks, with this one's share of the lanes.
 
-    Parameters
-    ----------
-    config : RunConfig
-    groups : int
-        Engines that share the lanes.
+    A trainer with lanes of its own gets one to check a run with.
 
     Raises
     ------
     ConfigError, BackendUnavailableError
-        See :func:`build`.
+        See :func:`build`; or ranks that the trainer does not have.
     """
-    return _make_lanes(config, groups, config.num_envs // groups, config.engine_threads)
+    share = config.share_of(machine.ranks())
+    if config.OWN_LANES:
+        return make_trial_lane(share)
+    engines = share.num_engines
+    return _make_lanes(share, engines, share.num_envs // engines, share.engine_threads)
 
 
 def make_trial_lane(config: RunConfig) -> Lanes:
@@ -119,13 +119,12 @@ def make_trial_lane(config: RunConfig) -> Lanes:
     return _make_lanes(config, 1, 1, 1)
 
 
-def _make_lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
+def _make_lanes(config: RunConfig, engines: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
     plain, seat = _prepare_seating(config.env, options)
     how = (config.backend, config.env, plain, num_envs, num_threads)
-    built = [build(*how) for _ in range(groups)]
-    engines = tuple(seat(engine) for engine, _ in built)
-    return Lanes(engines, built[0][1])
+    built = [build(*how) for _ in range(engines)]
+    return Lanes(tuple(seat(engine) for engine, _ in built), built[0][1])
 
 
 # -- backends --------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ class GameTraining:
     trainer : str
         Who trains where an environment alone is named.
     presets : Path or None
-        YAML file of named starting points of a run; see :mod:`training.run.layers`.
+        YAML file of named starting points of a run; see :mod:`training.run.option_layers`.
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all; empty for those of
         the game (:attr:`fastenv.Game.bot_names`), the last of them above all.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,14 +15,15 @@ import numpy as np
 import psutil
 
 from fastenv.errors import show_reason
-from training.run import checkpoint, games, machine, schedules, trainers
+from training.run import checkpoint, games, machine, schedules
 from training.run.callback import Callback, EngineStep, Log
 from training.run.checkpoint import CheckpointError, CheckpointWriter, State
 from training.run.engine import Engine
 from training.run.envs import ChosenBackend
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
-from training.run.stats import Window
+from training.run.signals import Stop
+from training.run.stats import IterationSums
 from training.run.trainer import Metrics, Trainer
 
 # Takes the decisions of the whole run and those before, and opens its log.
@@ -101,22 +100,14 @@ class TrainingLoop:
 
     Attributes
     ----------
-    steps : int
-        Decisions at the last boundary.
-    now : int
-        Decisions until now.
-    iteration : int
-        Iterations that are done.
+    steps, now, iteration, last_record, log
+        As callbacks see them (:class:`training.run.callback.Progress`).
     began_at : int
         Decisions at the boundary where the last iteration began.
-    last_record : dict
-        The newest line of the metrics.
     finished : bool
         The training is done; else it can be resumed.
     warnings : list of str
         Damaged checkpoints that were skipped on resume.
-    log : Log
-        Where callbacks and trainer say what happened, while it is open.
     """
 
     log: Log
@@ -142,7 +133,7 @@ class TrainingLoop:
         self._saved_at = -1
         self.warnings: list[str] = []
         engine = trainer.engines[0]
-        same = trainers.get_module(run.config.trainer).identity(run, engine)
+        same = checkpoint.identity_of_agent(run.config, engine)
         rows = checkpoint.identity_of_rows(engine.spec, run.config.num_envs)
         self._identity: dict[str, Any] = {**same, **rows}
         own = [engine for each in callbacks for engine in each.engines]
@@ -232,7 +223,7 @@ class TrainingLoop:
         placed = [each.placed for each in self.callbacks if each.placed is not None]
         # What a run of an earlier version did not count is not known later either.
         frames = self.last_record.get("frames") if self.steps else 0
-        self._window = Window(engine, placed[0] if placed else None, frames)
+        self._sums = IterationSums(engine, placed[0] if placed else None, frames)
         self._step_times = engine.game.step_times()
         self._start = time.perf_counter()
 
@@ -258,7 +249,7 @@ class TrainingLoop:
         for each in self.callbacks:
             each.begin_iteration(self)
         self.trainer.prepare()
-        self._window.clear()
+        self._sums.clear()
         if self._step_times is not None:
             self._step_times.read(0.0)  # what was done since the last iteration is not part of it
         self._began, self._cpu = time.perf_counter(), time.process_time()
@@ -279,7 +270,7 @@ class TrainingLoop:
         """
         if actions is not None:
             self.now += engine.num_envs
-            self._window.add(engine)
+            self._sums.add(engine)
         step = EngineStep(engine, actions, obs, mask)
         for each in self.callbacks:
             each.step(self, step)
@@ -314,7 +305,7 @@ class TrainingLoop:
             **self._read_env_times(samples, phases),
             "train": dict(train),
             **details,
-            **self._window.record(),
+            **self._sums.record(),
             **({"held_back": held_back} if held_back else {}),
             **{key: value for each in self.callbacks for key, value in each.record().items()},
             "checkpoints": {"skipped": self._writer.skipped},
@@ -491,35 +482,3 @@ def _find_remarks(loop: TrainingLoop) -> list[str]:
     """Find what the game says of the run's options."""
     remarks = games.find(loop.run.config.env, "remarks")
     return [] if remarks is None else list(remarks(loop.trainer.engines[0]))
-
-
-class Stop:
-    """Turns SIGINT and SIGTERM into a request to stop at the next boundary between iterations.
-
-    Attributes
-    ----------
-    requested : bool
-    """
-
-    def __init__(self) -> None:
-        self.requested = False
-
-    @contextmanager
-    def signals(self) -> Iterator[None]:
-        """Listen for the signals; a second one ends the run at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        both = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._request) for number in both}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _request(self, number: int, _frame: object) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)

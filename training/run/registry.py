@@ -52,8 +52,6 @@ GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 SUITES = Registry()  # by name: training.bench.runner.Suite
-# Trainers of a part of a game whose agents play whole games.
-WHOLE_GAMES: set[str] = set()
 # By module that cannot be imported: what a trainer needs, and how that is installed.
 PACKAGES: dict[str, str] = {}
 FUNCTIONS = Registry()  # of higher packages, which lower ones call

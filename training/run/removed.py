@@ -35,15 +35,15 @@ class Removed(NamedTuple):
 
 
 _ONE_VALUE = "what trackers pay is added to the rewards of the game, and there is one value of both"
+_NOT_CLIPPED = "values may move as far as the error pulls them"
 _NOT_READ_OFF = "nothing of the observation is to be read off what the head sees"
 
 # By section and name.
 OPTIONS: dict[str, dict[str, Removed]] = {
     "native": {
         "env_groups": Removed(1, "all lanes are stepped together"),
-        "value_clip": Removed(
-            "sb3", "with native.clip_range_vf the error is that of the clipped value"
-        ),
+        "value_clip": Removed("sb3", _NOT_CLIPPED),
+        "clip_range_vf": Removed(None, _NOT_CLIPPED),
         "norm_adv": Removed("minibatch", "advantages are normalised over each minibatch"),
         "refresh_states": Removed(False, "states at chunk starts are those of the rollout"),
         "obs_device": Removed(

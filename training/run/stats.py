@@ -10,7 +10,7 @@ import numpy as np
 from training.run.engine import Engine
 
 
-class Window:
+class IterationSums:
     """Sums over the steps of one iteration; all of them together are the sums over a run.
 
     Parameters
@@ -34,7 +34,7 @@ class Window:
         self.clear()
 
     def clear(self) -> None:
-        """Begin a new window."""
+        """Begin a new iteration."""
         self._steps = 0
         self._returns: list[np.ndarray] = []
         self._lengths: list[np.ndarray] = []
@@ -73,7 +73,7 @@ class Window:
             self._num_hits += int(hits.sum())
 
     def record(self) -> dict[str, Any]:
-        """Return the sums and means of the window; what did not happen is left out."""
+        """Return the sums and means of the iteration; what did not happen is left out."""
         record: dict[str, Any] = {}
         if self._frames is not None and self._steps:
             record["frames"] = self._frames

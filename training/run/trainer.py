@@ -6,7 +6,7 @@ Each package of a trainer offers, beside its class, what stands in :mod:`trainin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -20,8 +20,6 @@ from training.run.engine import Engine, OnStep
 # Plain values by name: ``train`` has figures of the update, ``phases`` the seconds of each part of
 # the iteration; whatever else there is stands beside them in the metrics.
 Metrics = dict[str, Any]
-# Takes a network; returns the parameters that a new training begins with, None for its own.
-FirstParameters = Callable[[Module], dict[str, Any] | None]
 
 
 class TrainingError(FastEnvError, RuntimeError):

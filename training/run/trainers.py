@@ -14,31 +14,23 @@ class TrainerModule(Protocol):
 
     ``config`` is a :class:`training.run.config.RunConfig` of this trainer, ``engine`` shows what
     its network sees, ``parameters`` are what :meth:`training.run.trainer.Trainer.policy` returned.
-    A trainer of two policies also has ``load_pair(config, logits, parameters)``.
+    A trainer of two policies also has ``load_pair(config, logits, nets)``.
     """
 
-    def make_lanes(self, config: Any) -> Any:
-        """Make the engines that a run trains on, as :class:`training.run.envs.Lanes`."""
-
     def make_trainer(self, config: Any, lanes: Any = None, folder: Path | None = None) -> Any:
-        """Make the :class:`training.run.trainer.Trainer` of a run, which may keep files there."""
+        """Make the :class:`training.run.trainer.Trainer` of a run, which may keep files there.
+
+        ``lanes`` are those of :func:`training.run.envs.make_lanes`; without them it makes them.
+        """
 
     def check(self, config: Any, engine: Any) -> None:
         """Refuse with ConfigError what cannot be trained here."""
 
-    def identity(self, run: Any, engine: Any) -> dict[str, Any]:
-        """Return the values that a checkpoint must share with a run to be played."""
-
-    def load_logits(self, config: Any, engine: Any, parameters: Mapping[str, Any]) -> Any:
-        """Load the network as a function of observations and, if it has one, of its state.
-
-        See :class:`training.nets.actor_critic.RecurrentLogits`.
-        """
-
     def load_nets(self, config: Any, engine: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Load each network by its name, with an engine that shows what it sees.
 
-        It is a module with ``logits(obs)`` or, with a state, ``step(obs, state=...)``.
+        The first one plays what ``engine`` shows. It is a module with ``logits(obs)`` or, with a
+        state of ``state_size`` numbers, ``step(obs, state=...)``.
         """
 
 

@@ -2,185 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import (
     MaskableActorCriticPolicy,
     MaskableMultiInputActorCriticPolicy,
 )
 from stable_baselines3.common.preprocessing import is_image_space
-from stable_baselines3.common.torch_layers import CombinedExtractor
 from stable_baselines3.common.utils import obs_as_tensor
 from torch import nn
 
 from fastenv import BatchEngine
 from fastenv.env import observation_space, shown_obs
 from fastenv.errors import ConfigError
-from training.nets import precision as precisions
 from training.nets.encoders import SMALLEST_IMAGE
 from training.ppo.options import PPOConfig
 from training.run.engine import Engine
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
-Logits = Callable[[np.ndarray], np.ndarray]
-
-
-class AutocastMaskablePolicy(MaskableActorCriticPolicy):
-    """The stock policy with its layers in bfloat16, given to ``MaskablePPO`` as ``policy``.
-
-    ``Dict`` observations go through SB3's ``CombinedExtractor``.
-
-    Rollout and update use the same precision. Parameters, optimizer, logits, values and everything
-    computed from them stay float32, so no loss scaling is needed, and checkpoints are those of the
-    stock policy. The features extractor stays float32 too.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As for ``MaskableActorCriticPolicy``.
-    precision : {"bf16", "fp32", "auto"}
-        ``"auto"`` is float32 until :meth:`choose_precision` has decided. A processor without
-        bfloat16 instructions emulates them, slowly.
-    optimizer_kwargs : dict, optional
-        Default one fused kernel for all parameters, and SB3's ``eps``.
-
-    Attributes
-    ----------
-    precision : str
-
-    Raises
-    ------
-    ValueError
-        For another precision.
-    """
-
-    def __init__(
-        self,
-        *args: Any,
-        precision: str = "bf16",
-        optimizer_kwargs: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        if isinstance(args[0] if args else kwargs["observation_space"], spaces.Dict):
-            kwargs.setdefault("features_extractor_class", CombinedExtractor)
-        if precision not in ("bf16", "fp32", "auto"):
-            raise ValueError(f"precision={precision!r}: must be one of 'bf16', 'fp32', 'auto'")
-        if optimizer_kwargs is None:
-            optimizer_kwargs = {"fused": True, "eps": 1e-5}
-        super().__init__(*args, **kwargs, optimizer_kwargs=optimizer_kwargs)  # type: ignore[misc]
-        self.precision = precision
-
-    def _get_constructor_parameters(self) -> dict[str, Any]:
-        return {**super()._get_constructor_parameters(), "precision": self.precision}
-
-    def choose_precision(self, batch_size: int) -> str:
-        """Settle ``auto`` for the device the policy is on, and return the precision.
-
-        Parameters
-        ----------
-        batch_size : int
-            Samples of a minibatch; one is timed where the answer is open. No generator is used.
-
-        Raises
-        ------
-        ConfigError
-            If the device lacks the precision that was asked for.
-        """
-
-        def seconds(name: str) -> float:
-            self.precision = name
-            return self._measure_seconds(batch_size)
-
-        self.precision = precisions.choose(self.precision, self.device, seconds)
-        if self.precision == "fp16":  # a CUDA device without bfloat16
-            self.precision = "fp32"
-        return self.precision
-
-    def _measure_seconds(self, batch_size: int) -> float:
-        space = self.observation_space
-        parts = space.spaces if isinstance(space, spaces.Dict) else {"": space}
-        zeros = {
-            name: np.zeros((batch_size, *(part.shape or ())), part.dtype)
-            for name, part in parts.items()
-        }
-        obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
-
-        def minibatch() -> None:
-            logits, values = self._evaluate(obs)
-            (logits.square().mean() + values.square().mean()).backward()
-
-        seconds = precisions.cpu_seconds(minibatch)
-        self.optimizer.zero_grad(set_to_none=True)
-        return seconds
-
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
-
-    def _logits(self, features: torch.Tensor) -> torch.Tensor:
-        with self._autocast():
-            return self.action_net(self.mlp_extractor.forward_actor(features)).float()
-
-    def _values(self, features: torch.Tensor) -> torch.Tensor:
-        with self._autocast():
-            return self.value_net(self.mlp_extractor.forward_critic(features)).float()
-
-    def _evaluate(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        features: Any = self.extract_features(obs)
-        pi, vf = (features, features) if self.share_features_extractor else features
-        return self._logits(pi), self._values(vf)
-
-    def _make_distribution(
-        self, logits: torch.Tensor, action_masks: np.ndarray | torch.Tensor | None
-    ) -> MaskableDistribution:
-        distribution = self.action_dist.proba_distribution(action_logits=logits)
-        if action_masks is not None:
-            distribution.apply_masking(action_masks)
-        return distribution
-
-    def forward(
-        self,
-        obs: torch.Tensor,
-        deterministic: bool = False,
-        action_masks: np.ndarray | torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return actions, values (n, 1) and log-probabilities (n,) for observations."""
-        logits, values = self._evaluate(obs)
-        distribution = self._make_distribution(logits, action_masks)
-        actions = distribution.get_actions(deterministic=deterministic)
-        log_prob = distribution.log_prob(actions)
-        return actions.reshape((-1, *(self.action_space.shape or ()))), values, log_prob
-
-    def evaluate_actions(
-        self,
-        obs: torch.Tensor,
-        actions: torch.Tensor,
-        action_masks: torch.Tensor | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-        """Return values (n, 1), log-probabilities of the actions (n,) and entropies (n,)."""
-        logits, values = self._evaluate(obs)
-        distribution = self._make_distribution(logits, action_masks)
-        return values, distribution.log_prob(actions), distribution.entropy()
-
-    def get_distribution(
-        self, obs: Any, action_masks: np.ndarray | None = None
-    ) -> MaskableDistribution:
-        """Return the distribution of actions for observations."""
-        features = super(MaskableActorCriticPolicy, self).extract_features(
-            obs, self.pi_features_extractor
-        )
-        return self._make_distribution(self._logits(features), action_masks)
-
-    def predict_values(self, obs: Any) -> torch.Tensor:
-        """Return the values (n, 1) of observations."""
-        features = super(MaskableActorCriticPolicy, self).extract_features(
-            obs, self.vf_features_extractor
-        )
-        return self._values(features)
 
 
 def check(engine: Engine) -> None:
@@ -216,7 +59,7 @@ def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:
 
 
 def load_net(
-    ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    ppo: PPOConfig, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> MaskableActorCriticPolicy:
     """Load the trained policy.
 
@@ -226,8 +69,8 @@ def load_net(
         What it was trained with.
     engine : BatchEngine
         An engine of the environment it was trained on.
-    state_dict : dict
-        Parameters, as saved in a checkpoint.
+    parameters : mapping
+        As saved in a checkpoint.
     """
     space = observation_space(engine.game)
     several = isinstance(space, spaces.Dict)
@@ -238,31 +81,33 @@ def load_net(
         lambda _: 0.0,
         **policy_kwargs(ppo),
     )
-    policy.load_state_dict(state_dict)
+    policy.load_state_dict(parameters)
     return policy
 
 
 class LogitsNet(nn.Module):
-    """The part of a policy that plays: observations to logits of the actions."""
+    """The part of a policy that plays: observations to logits of the actions.
 
-    def __init__(self, policy: MaskableActorCriticPolicy) -> None:
+    Parameters
+    ----------
+    policy : MaskableActorCriticPolicy
+    obs_dtype : dtype, optional
+        Of the engine that shows the observations; default plain numbers.
+    """
+
+    def __init__(
+        self, policy: MaskableActorCriticPolicy, obs_dtype: np.dtype[Any] | None = None
+    ) -> None:
         super().__init__()
         self._policy = policy.eval()
+        structured = obs_dtype is not None and obs_dtype.names is not None
+        self._record: Any = obs_dtype if structured else None
 
-    def logits(self, obs: Any) -> torch.Tensor:
-        """Return the logits (n, A)."""
-        policy = self._policy
-        features: Any = policy.extract_features(obs, policy.pi_features_extractor)
+    def logits(self, obs: torch.Tensor) -> torch.Tensor:
+        """Return the logits (n, A); structured observations are the bytes of their records."""
+        policy, seen = self._policy, cast(Any, obs)
+        if self._record is not None:
+            fields = shown_obs(obs.cpu().numpy().view(self._record)[..., 0], copy=False)
+            seen = obs_as_tensor(fields, policy.device)
+        features: Any = policy.extract_features(seen, policy.pi_features_extractor)
         return policy.action_net(policy.mlp_extractor.forward_actor(features))
-
-
-def logits_of(policy: MaskableActorCriticPolicy) -> Logits:
-    """Wrap a policy network as a function from observations to logits of the actions."""
-    net = LogitsNet(policy)
-
-    def logits(obs: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            seen = obs_as_tensor(shown_obs(obs, copy=False), policy.device)
-            return net.logits(seen).cpu().numpy()
-
-    return logits

@@ -1,6 +1,4 @@
-"""``sb3_contrib.MaskablePPO``: stock by default, and nothing of it is ever patched.
-
-Layers in bfloat16 are an option, ``ppo.precision``: a policy class and an argument of it.
+"""Stock ``sb3_contrib.MaskablePPO``: nothing of it is replaced or patched.
 
 Its own ``learn`` goes on to the end, so an iteration of it is taken here, step by step as there.
 Its own ``save`` leaves out engine, generators and last observation, so that a resumed run would be
@@ -29,7 +27,7 @@ from training.run.engine import Engine, restore_lanes, seating_of
 from training.run.seeds import global_generators, set_global_generators, stream_seed, training_seed
 from training.run.trainer import Metrics, Trainer, check_loss, check_parameters
 from training.sb3.options import SB3Run
-from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
+from training.sb3.policy import policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
@@ -73,12 +71,8 @@ class SB3Trainer(Trainer):
         vec = BatchVecEnv(engine, masks=masks, **LENT)
         self.vec = TrainerVecEnv(vec, config.mask_schedule, self)
         self.model = build(config, self.vec)
+        self.net = self.model.policy
         self._callback: BaseCallback | None = None
-
-    @property
-    def chosen_precision(self) -> str:
-        """Name of the precision of the layers; what ``auto`` chose, not ``auto``."""
-        return getattr(self.model.policy, "precision", "fp32")
 
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it, as an iteration of ``MaskablePPO.learn`` does."""
@@ -161,19 +155,12 @@ class SB3Trainer(Trainer):
         counters = state.values["counters"]
         self.steps = model.num_timesteps = int(counters["num_timesteps"])
         self.updates = model._n_updates = int(counters["n_updates"])
-        if isinstance(model.policy, AutocastMaskablePolicy):  # auto does not choose again
-            model.policy.precision = state.values["precision"]
         model._last_obs = shown_obs(engine.obs)
         model._last_episode_starts = state.arrays["episode_starts"].astype(bool)
         set_global_generators(state.values["generators"])
         torch.set_rng_state(state.model["generator"])
         if len(state.model["device_generators"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state.model["device_generators"])
-
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the policy, in host memory."""
-        copied: dict[str, Any] = checkpoint.copy_to_host(self.model.policy.state_dict())
-        return copied
 
     def close(self) -> None:
         """Close the lanes."""
@@ -184,10 +171,9 @@ def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
     """Make MaskablePPO by a config, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
-    autocast = config.precision != "fp32"
-    stock = "MultiInputPolicy" if isinstance(vec.observation_space, spaces.Dict) else "MlpPolicy"
+    several = isinstance(vec.observation_space, spaces.Dict)
     model = MaskablePPO(
-        AutocastMaskablePolicy if autocast else stock,
+        "MultiInputPolicy" if several else "MlpPolicy",
         vec,
         learning_rate=rate if ppo.lr_schedule == "constant" else lambda left: rate * left,
         n_steps=ppo.n_steps,
@@ -200,13 +186,10 @@ def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
         vf_coef=ppo.vf_coef,
         max_grad_norm=ppo.max_grad_norm,
         target_kl=ppo.target_kl,
-        policy_kwargs=policy_kwargs(ppo) | ({"precision": config.precision} if autocast else {}),
+        policy_kwargs=policy_kwargs(ppo),
         seed=stream_seed(config.seed, "init"),
         device=config.device,
     )
-    if autocast:
-        autocasting: Any = model.policy
-        autocasting.choose_precision(ppo.batch_size)
     vec.seed(training_seed(config.seed))  # the model has seeded it with its own
     model.set_logger(Logger(None, []))  # our log reads what the trainer records
     return model

@@ -17,9 +17,9 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from training.nets.descent import descend
-from training.run import games, network_file
-from training.run.network_file import NetworkFile
+from training.run import games
 from training.run.options import Number, Plain, Text, Whole, require
+from training.run.weights import NetworkFile, NetworkOptions
 from training.search.rules import SearchRules, View
 
 FORMAT = "fastenv-search-value"
@@ -27,7 +27,7 @@ FILE = NetworkFile(FORMAT, "value network", "search.value", "python -m training 
 AT_ONCE = 1 << 13  # rows that a network sees together
 
 
-class Head(network_file.Head):
+class Head(NetworkOptions):
     """The metadata of a value network.
 
     Parameters

@@ -1,21 +1,17 @@
 """What only a CUDA device can show of DQN (make gpu-check)."""
 
+from functools import partial
+
 import pytest
 import torch
 
-from tests.training.dqn.test_trainer import SMALL
+from tests.training.dqn import test_trainer
 from tests.training.ppo.engines import Bandit, Corridor
-from training.dqn.options import DQNConfig
 from training.dqn.replay import RUNNING, TERMINATED, TRUNCATED, unpack, windows_of
-from training.dqn.trainer import DQNTrainer
 
 pytestmark = pytest.mark.gpu
+make = partial(test_trainer.make, device="cuda")
 PLACES = pytest.mark.parametrize("where", ["auto", "cpu"])
-
-
-def make(engine, **options):
-    config = DQNConfig(**{**SMALL, **options})
-    return DQNTrainer([engine], config, total_steps=4000, device="cuda")
 
 
 def test_windows_and_masks_are_those_of_the_host():

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.training.dqn.cartpole import CartPole
-from training.dqn.options import DQNConfig
+from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
 
 OPTIONS = DQNConfig(
@@ -59,9 +59,10 @@ def test_cartpole_is_gymnasiums():
 @pytest.mark.slow
 def test_two_thousand_updates_balance_the_pole():
     """For 44 decisions in the mean over the training; for 9 with a head that begins near zero."""
-    trainer = DQNTrainer([CartPole(8)], OPTIONS, total_steps=4096, seed=1, device="cpu")
+    config = DQNRun(dqn=OPTIONS, num_envs=8, total_steps=4096, device="cpu")
+    trainer = DQNTrainer(config, [CartPole(8)])
     found = []
-    while trainer.steps < trainer.total_steps:
+    while trainer.steps < config.total_steps:
         trainer.iterate()
         found.append(balanced(trainer.net))
     assert np.mean(found) > 25

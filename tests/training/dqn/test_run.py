@@ -19,14 +19,15 @@ from tests.tables import walk
 from tests.training import third_game
 from training import export, load_policy
 from training.dqn import run as dqn_run
-from training.dqn.run import load_logits, load_net
+from training.dqn.run import load_net, load_nets
+from training.nets.actor_critic import make_player
 from training.nets.layout import obs_layout
 from training.nets.q_network import QNetwork
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.envs import make_engine
-from training.run.layers import load_preset
+from training.run.option_layers import load_preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]
@@ -281,7 +282,7 @@ def test_checkpoint_of_another_trainer_or_network_is_foreign(train, runs):
     path = runs / f"run/checkpoints/ckpt_{256:012d}"
     for wanted, says in (
         ({"trainer": "native"}, "its trainer is 'dqn', here it is 'native'"),
-        (dqn_run.network_of(noisy), "its network is"),
+        (noisy.identity, "its network is"),
     ):
         with pytest.raises(checkpoint.CheckpointError, match=f"foreign: {says}"):
             checkpoint.load(path, wanted)
@@ -366,5 +367,5 @@ def test_the_network_that_is_loaded_has_the_parameters_of_the_checkpoint():
     engine.reset_many(seeds=1)
     with torch.no_grad():
         expected = loaded.logits(torch.from_numpy(engine.obs))
-    found = load_logits(config, engine, trained)(engine.obs)
+    found = make_player(load_nets(config, engine, trained)["policy"][0])(engine.obs)
     np.testing.assert_allclose(found, expected, rtol=1e-6)

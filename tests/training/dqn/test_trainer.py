@@ -8,7 +8,7 @@ from tests.bits import equal
 from tests.tables import walk
 from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
-from training.dqn.options import DQNConfig
+from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import TERMS, DQNTrainer
 from training.run.seeds import stream_seed
 
@@ -37,10 +37,13 @@ class ShortCorridor(Corridor):
         self.truncated[:] = (self.time >= 12) & (self.terminated == 0)
 
 
-def make(engines, total_steps=4000, on_step=None, **options):
+def make(engines, total_steps=4000, on_step=None, device="cpu", **options):
     engines = engines if isinstance(engines, list) else [engines]
-    config = DQNConfig(**{**SMALL, **options})
-    return DQNTrainer(engines, config, total_steps=total_steps, device="cpu", on_step=on_step)
+    how = {"num_envs": sum(each.num_envs for each in engines), "total_steps": total_steps}
+    dqn = DQNConfig(**{**SMALL, **options})
+    trainer = DQNTrainer(DQNRun(dqn=dqn, device=device, **how), engines)
+    trainer.on_step = on_step
+    return trainer
 
 
 def greedy(trainer, obs):

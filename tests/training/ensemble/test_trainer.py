@@ -11,11 +11,11 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import late
 from tests.tables import walk
-from tests.training.ppo.conftest import DEVICES, sections
+from tests.training.ppo.conftest import DEVICES, make_on, sections
 from tests.training.ppo.engines import Counting
-from training.ensemble.options import EnsembleConfig
+from training.ensemble.options import EnsembleConfig, EnsembleRun
 from training.ensemble.trainer import EnsembleTrainer
-from training.ppo.trainer import PPOTrainer, TrainingError
+from training.ppo.trainer import TrainingError
 from training.run.envs import make_engine
 
 LANES = 16
@@ -36,14 +36,14 @@ OPTIONS = {"opponents": "rule_medium"}
 def ensemble(engine=None, device="cpu", seeds=SEEDS, total=10**5, own=None, **options):
     engine = engine or make_engine(ENV, len(seeds) * LANES, OPTIONS)
     ppo, native = sections(**{**SMALL, **options})
-    members = EnsembleConfig(seeds=seeds, **(own or {})).members(ppo)
-    total *= len(seeds)
-    return EnsembleTrainer(engine, ppo, native, members=members, total_steps=total, device=device)
+    how = {"num_envs": engine.num_envs, "total_steps": total * len(seeds), "device": device}
+    members = EnsembleConfig(seeds=seeds, **(own or {}))
+    return EnsembleTrainer(EnsembleRun(ppo=ppo, native=native, ensemble=members, **how), engine)
 
 
 def alone(seed, device="cpu", total=10**5, **options):
     engine, both = make_engine(ENV, LANES, OPTIONS), sections(**{**SMALL, **options})
-    return PPOTrainer(engine, *both, total_steps=total, seed=seed, device=device)
+    return make_on(engine, *both, total_steps=total, seed=seed, device=device)
 
 
 def largest_difference(one, state):
@@ -55,7 +55,7 @@ def largest_difference(one, state):
 CASES = [
     {},
     {"ent_coef": 0.01, "ent_schedule": "linear"},
-    {"clip_range_vf": 0.2, "lr_schedule": "linear", "trunk": "shared"},
+    {"lr_schedule": "linear", "trunk": "shared"},
     {"value_loss": "huber", "activation": "relu", "target_kl": 0.002, "micro_batch": 16},
 ]
 

@@ -28,7 +28,7 @@ from training.ppo.run import make_trainer
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.layers import CONFIGS, merge_layers, parser
+from training.run.option_layers import CONFIGS, merge_layers, parser
 
 LANES = 8
 PAGE = Path(__file__).resolve().parents[3] / "docs/howto/train_drmario.md"

@@ -21,7 +21,7 @@ from training.nets.layout import obs_layout
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.layers import CONFIGS, find_best_options
+from training.run.option_layers import CONFIGS, find_best_options
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
 FILES = {

@@ -16,7 +16,7 @@ from training.run.callback import EngineStep
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
 from training.run.envs import make_engine
-from training.run.layers import CONFIGS
+from training.run.option_layers import CONFIGS
 from training.train import main
 
 FILE = load_file(CONFIGS / "lantern_walk_trackers.yaml")

@@ -25,7 +25,7 @@ from training.run.config_files import load_file
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
 from training.run.game_view import GameView, describe_decision, find_view, render_state
-from training.run.layers import load_preset, read_presets
+from training.run.option_layers import load_preset, read_presets
 from training.run.schedules import count_elapsed
 from training.train import main
 

@@ -11,14 +11,13 @@ from tests.needs import needs_core
 from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.nets.test_encoders import layout_of
-from tests.training.ppo.conftest import sections
+from tests.training.ppo.conftest import make_on, sections
 from tests.training.ppo.engines import ToyEngine
 from training.dqn.options import DQNConfig
 from training.nets import precision
 from training.nets.encoders import Encoder, PixelEncoder, unpack
 from training.nets.layout import ObservationParts, as_tensor, obs_layout
 from training.nets.q_network import NoisyLinear, QNetwork
-from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 
@@ -128,7 +127,7 @@ def test_ppo_has_it_too():
     options = {"n_steps": 4, "batch_size": 32, "n_epochs": 1, "net_arch": (16,)}
     cell = {"encoder": "pixels", "recurrent": "gru_lstm", "recurrent_size": 8, "seq_len": 4}
     ppo, native = sections(**options, **cell, precision="fp32")
-    trainer = PPOTrainer(Screen(8), ppo, native, total_steps=64, device="cpu")
+    trainer = make_on(Screen(8), ppo, native, total_steps=64)
     before = trainer.net.encoder.trunk.last.weight.clone()
     trainer.iterate()
     assert not torch.equal(trainer.net.encoder.trunk.last.weight, before)

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.trainer import PPOTrainer
+from training.run.ranks import SINGLE_RANK
 
 DEVICES = [
     "cpu",
@@ -25,6 +26,17 @@ def sections(**options):
     ours = set(PPOConfig.names())
     ppo = {name: options.pop(name) for name in ours & options.keys()}
     return PPOConfig(**ppo), NativeConfig(**options)
+
+
+def make_on(engine, ppo, native, *, on_step=None, auxiliary=None, ranks=SINGLE_RANK, **run):
+    """A trainer on an engine, by its two sections and further options of a run."""
+    run = {"num_envs": engine.num_envs, "total_steps": 10**6, "device": "cpu", **run}
+    config = NativeRun(ppo=ppo, native=native, **run)
+    trainer = PPOTrainer(config, engine, ranks=ranks)
+    if auxiliary is not None:
+        trainer.add_auxiliary(auxiliary)
+    trainer.on_step = on_step
+    return trainer
 
 
 def collect(trainer):
@@ -49,25 +61,10 @@ def device(request):
 def make_trainer():
     """Build a trainer from an engine and options; fp32 on the CPU unless it is told otherwise."""
 
-    def make(
-        engine,
-        *,
-        seed=1,
-        total_steps=10**6,
-        device="cpu",
-        on_step=None,
-        auxiliary=None,
-        **options,
-    ):
-        return PPOTrainer(
-            engine,
-            *sections(**{**SMALL, **options}),
-            total_steps=total_steps,
-            seed=seed,
-            device=device,
-            on_step=on_step,
-            auxiliary=auxiliary,
-        )
+    def make(engine, **options):
+        given = ("seed", "total_steps", "device", "on_step", "auxiliary")
+        how = {name: options.pop(name) for name in given if name in options}
+        return make_on(engine, *sections(**{**SMALL, **options}), **how)
 
     yield make
     torch.use_deterministic_algorithms(False)

@@ -20,7 +20,7 @@ from training.ppo.run import make_trainer
 from training.run import checkpoint
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.layers import merge_layers, parser
+from training.run.option_layers import merge_layers, parser
 from training.selfplay.pool import LATEST
 
 SECTIONS = PPOConfig(net_arch=(8,)), NativeConfig()

@@ -17,9 +17,8 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.state import STATE_DTYPE
 from tests.slow import every
 from tests.training.conftest import TINY
-from tests.training.ppo.conftest import SMALL, sections
+from tests.training.ppo.conftest import SMALL, make_on, sections
 from tests.training.ppo.engines import Corridor
-from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
 from training.run.config import RunConfig
 from training.run.jsonl import read_lines
@@ -46,14 +45,13 @@ def environment(rank, port, size=2):
 def trainer_of(ranks, options):
     options = {**SMALL, **options, "batch_size": SMALL["batch_size"] // ranks.size}
     ppo, native = sections(**options)
-    lanes = LANES * 2 // ranks.size
-    return PPOTrainer(Corridor(lanes), ppo, native, total_steps=10**6, ranks=ranks)
+    return make_on(Corridor(LANES * 2 // ranks.size), ppo, native, ranks=ranks)
 
 
 def prepared(trainer):
     """Collect a rollout; return the objective of its update."""
     trainer.start()
-    objective, _ = trainer._follow_schedules(0.0)
+    objective, _ = trainer.follow_schedules(0.0)
     trainer.collect()
     trainer.bootstrap()
     trainer.advantages()
@@ -90,7 +88,7 @@ def work(rank, port, options, path):
         [
             {},
             {"target_kl": 1e-5, "learning_rate": 3e-3},
-            {"micro_batch": 4, "clip_range_vf": 0.2},
+            {"micro_batch": 4},
         ],
     ),
 )
@@ -138,7 +136,7 @@ def test_ranks_have_lanes_and_generators_of_their_own():
     lanes = []
     for rank in range(2):
         trainer = trainer_of(Ranks(rank, 2), {})
-        lanes.append(trainer._lane_seeds())
+        lanes.append(trainer.lane_seeds())
     assert lanes[1] == lanes[0] + LANES
 
 

@@ -24,7 +24,7 @@ from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.training.ppo.engines import Seek
 from training.run.envs import make_engine
-from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.run.checkpoint import State
 from training.ppo.trainer import PPOTrainer
 
@@ -45,9 +45,8 @@ def trainer_of(kind, device="cpu"):
         engine = Seek(16)
     else:
         engine = make_engine("SkullKingWorker-v0", 16)
-    return PPOTrainer(
-        engine, ppo, NativeConfig(**options), total_steps=1024, device=device, deterministic=True
-    )
+    how = {"num_envs": 16, "total_steps": 1024, "device": device, "deterministic": True}
+    return PPOTrainer(NativeRun(ppo=ppo, native=NativeConfig(**options), **how), engine)
 
 def save(trainer, stem):
     state = trainer.state()

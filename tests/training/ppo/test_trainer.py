@@ -263,7 +263,7 @@ IMPOSSIBLE = {
     ],
     NativeConfig: [
         *(("trunk", "both"), ("adam_eps", 0.0), ("micro_batch", -1), ("recurrent", "rnn")),
-        *(("clip_range_vf", 0.0), ("compile", "on"), ("hindsight", "on")),
+        *(("compile", "on"), ("hindsight", "on")),
         *(("seq_len", 0), ("attention", -1), ("ent_schedule", "step"), ("heads", "many")),
     ],
 }

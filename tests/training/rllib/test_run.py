@@ -18,10 +18,10 @@ from ray.cluster_utils import Cluster
 from ray.exceptions import OutOfMemoryError
 
 from training import load_policy
-from training.rllib import run
 from training.rllib.module import state_of
 from training.rllib.trainer import RLlibTrainer, start_ray
 from training.run.config import RunConfig
+from training.run.envs import make_lanes
 from training.run.folder import RunError
 from training.run.jsonl import read_lines
 from training.run.trainer import TrainingError
@@ -136,7 +136,7 @@ def test_a_node_out_of_memory_is_said_in_one_sentence():
         raise OutOfMemoryError("Task was killed due to the node running low on memory.\nMemory")
 
     config = RunConfig.from_mapping(TINY | {"env": "SkullKingWorker-v0"})
-    trainer = RLlibTrainer(config, run.make_lanes(config))
+    trainer = RLlibTrainer(config, make_lanes(config))
     group = SimpleNamespace(healthy_env_runner_ids=lambda: [1])
     trainer._algorithm = SimpleNamespace(train=train, env_runner_group=group, stop=lambda: None)
     with pytest.raises(TrainingError, match=r"^Ray has lost .* --resume \(OutOfMemoryError: Task"):

@@ -10,7 +10,7 @@ from stable_baselines3.common.logger import Logger
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.engine import BatchEngine
 from tests.toy import WalkGame
-from tests.training.ppo.engines import Bandit, Counting
+from tests.training.ppo.engines import Counting
 
 SMALL = {
     "n_steps": 16,
@@ -44,10 +44,6 @@ class _Played:
 
 class CountingGame(_Played, Counting):
     """Shows lane and time; odd lanes are cut off after 5 decisions, even ones end."""
-
-
-class BanditGame(_Played, Bandit):
-    """One decision, with a mask."""
 
 
 def walk(lanes=8, **options):

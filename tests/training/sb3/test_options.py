@@ -10,11 +10,11 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 from sb3_contrib.ppo_mask.policies import MlpPolicy
 
+from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
 from training.run import trainers
 from training.run.config import RunConfig
-from training.run.layers import load_preset, read_presets
-from training.sb3.policy import AutocastMaskablePolicy
+from training.run.option_layers import load_preset, read_presets
 from training.sb3.trainer import build
 
 TINY = {"n_steps": 16, "batch_size": 32, "net_arch": [16]}
@@ -39,9 +39,10 @@ def test_defaults_and_presets_are_stock():
 
 
 @pytest.mark.parametrize("precision", ["bf16", "auto"])
-def test_the_precision_replaces_the_policy_alone(precision):
-    found = parts(built(precision=precision))
-    assert found == (MaskablePPO, AutocastMaskablePolicy, MaskableRolloutBuffer)
+def test_stock_layers_are_of_one_precision(precision):
+    says = re.escape("ppo.precision must be null or 'fp32' with trainer='sb3'")
+    with pytest.raises(ConfigError, match=says):
+        built(precision=precision)
 
 
 def test_deterministic_run_asks_cublas_for_the_same_bits(train, tmp_path, monkeypatch):
@@ -52,7 +53,7 @@ def test_deterministic_run_asks_cublas_for_the_same_bits(train, tmp_path, monkey
 
 
 def test_resumed_run_equals_an_uninterrupted_one(train, tmp_path):
-    flags = ["--trainer", "sb3", "--set", "ppo.precision=bf16"]
+    flags = ["--trainer", "sb3"]
     assert train(tmp_path, "whole", *flags) == 0
     assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
     assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0

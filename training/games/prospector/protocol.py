@@ -128,12 +128,12 @@ def run(args: argparse.Namespace) -> bool:
 
 def config_of(args: argparse.Namespace) -> RunConfig:
     """Make the options of the trainings, without their seeds."""
-    from training.run import layers
+    from training.run import option_layers
 
     usual = f"training/configs/{games.get_game(ENV).files['native']}"
     flags = ["--config", args.config or usual, *(f"--set={text}" for text in args.set)]
     flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
-    return layers.config_of(flags)
+    return option_layers.config_of(flags)
 
 
 def _measure(

@@ -12,11 +12,11 @@ from fastenv.skullking.tables import MAX_HAND, NUM_CARDS
 from tests.needs import FASTEST
 from tests.skullking.moments import TIERS, game_of, hand, moments, others
 from tests.slow import every
+from tests.training.ppo.conftest import make_on
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import find_critic_view, obs_layout
 from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
 
 few = settings(max_examples=6)
@@ -100,7 +100,7 @@ def test_a_rollout_holds_the_view_of_every_decision():
     seen = Seen(engine)
     ppo = PPOConfig(n_steps=16, batch_size=32, net_arch=(16,), precision="fp32")
     native = NativeConfig(critic_view=True)
-    trainer = PPOTrainer(engine, ppo, native, total_steps=1000, on_step=seen)
+    trainer = make_on(engine, ppo, native, total_steps=1000, on_step=seen)
     for iteration in range(2):
         trainer.iterate()
         held = trainer.rollout.view.numpy()

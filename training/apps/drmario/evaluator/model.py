@@ -20,9 +20,8 @@ from torch import Tensor, nn
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.errors import ConfigError
 from training.apps.drmario.evaluator.features import NUMBERS, count_features, situations
-from training.run import network_file
-from training.run.network_file import NetworkFile
 from training.run.options import Options, Plain, Text, Whole, require
+from training.run.weights import NetworkFile, NetworkOptions
 
 FORMAT = "fastenv-drmario-evaluator"
 FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
@@ -135,7 +134,7 @@ class Shape(Options):
         return self
 
 
-class Head(Shape, network_file.Head):
+class Head(Shape, NetworkOptions):
     """The head of an evaluator's file: its games, its network and its training.
 
     Parameters

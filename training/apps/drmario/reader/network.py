@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from training.apps.drmario.reader import camera, cell_classes
 from training.apps.drmario.reader.cell_classes import CELLS, CLASSES, MIDDLES, Reading
-from training.run.network_file import NetworkFile
 from training.run.options import require
+from training.run.weights import NetworkFile
 
 # Rows and columns of frames that are read. A picture alone is put into the middle of a frame.
 SIZES = (camera.FRAME, camera.PICTURE)

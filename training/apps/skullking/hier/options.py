@@ -149,6 +149,8 @@ class HierRun(ActorCriticRun):
 
     CHOOSES_PRECISION: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = True
+    PLAYS_WHOLE_GAMES: ClassVar[bool] = True
+    OWN_LANES: ClassVar[bool] = True
     ONLY: ClassVar[tuple[Only, ...]] = (
         *(only for only in ONE_NETWORK if only.option != "selfplay"),
         Only("window_ticks", (0,)),
@@ -162,6 +164,16 @@ class HierRun(ActorCriticRun):
 
     trainer: Literal["hier"] = option("hier", "a Manager and a Worker")
     hier: HierConfig = option(HierConfig, "how they are trained")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a checkpoint must share with these options to be played."""
+        runs = {name: policy_run(self, name) for name in POLICIES}
+        return {
+            "networks": {name: run.network for name, run in runs.items()},
+            "lanes of the Manager": runs["manager"].num_envs,
+            "trainer": self.trainer,
+        }
 
     @property
     def planned_steps(self) -> int:

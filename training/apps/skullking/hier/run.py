@@ -13,19 +13,12 @@ from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.hindsight.decode import decoding
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import Pair, manager_observer, tier_of
-from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
+from training.nets.actor_critic import ActorCritic, Logits, make_logits
 from training.ppo import run as native
-from training.run import checkpoint, envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
-from training.run.folder import RunFolder
 from training.run.options import require
 from training.selfplay import league
-
-
-def make_lanes(config: HierRun) -> Lanes:
-    """Return a lane to check a run with: what it trains on are lanes of other options."""
-    return envs.make_trial_lane(config)
 
 
 def make_trainer(config: HierRun, lanes: Lanes, folder: Path | None = None) -> HierTrainer:
@@ -60,40 +53,10 @@ def check(config: HierRun, engine: Engine) -> None:
         require(steps % rounds == 0, "hier.manager.n_steps", steps, allowed)
 
 
-def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
-    """Return the values that a checkpoint must share with this run."""
-    config = run.config
-    runs = {name: options.policy_run(config, name) for name in options.POLICIES}
-    return {
-        **checkpoint.identity_of(config.env, engine),
-        "networks": {name: native.network_of(one) for name, one in runs.items()},
-        "lanes of the Manager": runs["manager"].num_envs,
-        "trainer": config.trainer,
-    }
-
-
-def load_logits(
-    config: HierRun, engine: BatchEngine, parameters: Mapping[str, Any]
-) -> Logits | RecurrentLogits:
-    """Return the trained Worker as a function from observations to logits."""
-    run = options.policy_run(config, "worker")
-    return native.load_logits(run, engine, parameters["worker"])
-
-
-def load_pair(config: HierRun, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
-    """Return the trained pair; ``cards`` is what :func:`load_logits` has returned."""
-    run, observer = options.policy_run(config, "manager"), manager_observer(config.env_options)
-    net = native.load_net(run, observer, parameters["manager"])
-    decoded = None
-    if run.native.hindsight == "tricks":
-        decoded = decoding(net, rules_of(observer.game).scoring)
-    return Pair(config.env_options, {"manager": make_logits(net), "worker": cards}, decoded)
-
-
 def load_nets(
     config: HierRun, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
-    """Return both networks, and an engine that shows what each sees."""
+    """Load both networks, the Worker's first, and an engine that shows what each sees."""
     observers = {"worker": engine, "manager": manager_observer(config.env_options)}
     return {
         name: (
@@ -102,3 +65,12 @@ def load_nets(
         )
         for name, observer in observers.items()
     }
+
+
+def load_pair(config: HierRun, cards: Logits, nets: Mapping[str, Any]) -> Pair:
+    """Make the trained pair of what :func:`load_nets` has returned; ``cards`` is the Worker."""
+    net, observer = nets["manager"]
+    decoded = None
+    if options.policy_run(config, "manager").native.hindsight == "tricks":
+        decoded = decoding(net, rules_of(observer.game).scoring)
+    return Pair(config.env_options, {"manager": make_logits(net), "worker": cards}, decoded)

@@ -18,7 +18,7 @@ from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv, Part
 from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, Pair, PairNet, manager_observer
-from training.callbacks.gate import Certificate, Gate, policy_hash, write_certificate
+from training.callbacks.gate import Certificate, Gate, write_certificate
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
@@ -35,6 +35,7 @@ from training.run.folder import CERTIFICATES
 from training.run.seating import without_agents
 from training.run.seeds import stream_seed
 from training.run.trainer import Metrics, Trainer
+from training.run.weights import digest
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
@@ -95,9 +96,10 @@ class HierTrainer(Trainer):
         seen: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         self.engines = [seen[name] for name in options.POLICIES]
         self.trainers: dict[str, PPOTrainer] = {
-            name: native.build(self.runs[name], seen[name], on_step=partial(self._follow, name))
-            for name in options.POLICIES
+            name: native.build(self.runs[name], seen[name]) for name in options.POLICIES
         }
+        for name, trainer in self.trainers.items():
+            trainer.on_step = partial(self._follow, name)
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
         # In whole games it sees what it has seen in its own training.
         own = config.env, config.env_options
@@ -306,7 +308,7 @@ class HierTrainer(Trainer):
             partial(Network, make_logits(worker.net)),
             lambda observer: observer["ended_won"] == observer["ended_bid"],
             stage="worker",
-            fingerprint=lambda: policy_hash(worker.net.state_dict()),
+            fingerprint=lambda: digest(worker.net.state_dict()),
             settings=played,
         )
 

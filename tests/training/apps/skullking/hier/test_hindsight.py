@@ -14,6 +14,7 @@ from fastenv.skullking.tables import Scoring
 from tests.skullking.rounds import finished_rounds
 from tests.slow import every, together
 from tests.tables import walk
+from tests.training.ppo.conftest import make_on
 from training.apps.skullking.hindsight import MODES
 from training.apps.skullking.hindsight.auxiliary import make_run_auxiliary, tricks_log_probs
 from training.apps.skullking.hindsight.decode import decoding, expected_points
@@ -21,7 +22,6 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.players.trained import load
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
-from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
@@ -51,13 +51,8 @@ def trainer_of(mode, /, *, seed=1, n_epochs=2, device="cpu", **options):
     )
     native = NativeConfig(hindsight=mode)
     hindsight = make_run_auxiliary(run_of(ppo, native), engine)
-    trainer = PPOTrainer(
-        *(engine, ppo, native),
-        total_steps=10**5,
-        seed=seed,
-        device=device,
-        auxiliary=hindsight,
-    )
+    how = {"total_steps": 10**5, "seed": seed, "device": device}
+    trainer = make_on(engine, ppo, native, auxiliary=hindsight, **how)
     return trainer, hindsight
 
 

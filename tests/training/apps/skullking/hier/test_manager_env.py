@@ -10,12 +10,12 @@ from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
 from tests.slow import diagonal
 from tests.tables import walk
+from tests.training.ppo.conftest import make_on
 from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv
 from training.apps.skullking.hier.options import GoalShares
 from training.players.bots import Bot
 from training.players.network import seen_by, shown
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
 from training.selfplay.seated import SeatedEngine
 
@@ -269,7 +269,7 @@ def test_manager_bids_better_than_at_random():
     )
     points = []
     env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), reward="points")
-    trainer = PPOTrainer(
+    trainer = make_on(
         env,
         PPOConfig(
             n_steps=16,
@@ -281,8 +281,6 @@ def test_manager_bids_better_than_at_random():
             precision="fp32",
         ),
         NativeConfig(),
-        total_steps=10**6,
-        device="cpu",
         on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
     )
     for _ in range(8):

@@ -8,13 +8,13 @@ from tests.tables import walk
 from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.apps.skullking.hier.options import HierConfig
 from training.apps.skullking.hier.trainer import RoundStats
-from training.callbacks.gate import policy_hash
 from training.players.bots import Bot
 from training.run.envs import make_engine
+from training.run.weights import digest
 
 
 def hashes(trainer):
-    return {name: policy_hash(t.net.state_dict()) for name, t in trainer.trainers.items()}
+    return {name: digest(t.net.state_dict()) for name, t in trainer.trainers.items()}
 
 
 def test_one_learns_while_the_other_stands_still(make_trainer):
