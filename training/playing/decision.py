@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from training.players import reasons
+from training.players.person import Person
 from training.players.player import Explains, Player, Thought, Weighs
 from training.players.value import LaneValue
 
@@ -45,9 +46,14 @@ class Decision:
         return reasons.explain_probabilities(self.probabilities, self.action, name_of)
 
 
-def let_explain(players: Iterable[Player | None], on: bool = True) -> None:
-    """Let players keep their thoughts, as far as they have any, or stop that."""
-    for player in players:
+def find_thinking(player: Player) -> Player | None:
+    """Return who thinks about a player's decisions: itself, or the adviser of a person, if any."""
+    return player.adviser if isinstance(player, Person) else player
+
+
+def let_explain(players: Iterable[Player], on: bool = True) -> None:
+    """Let players, and advisers of persons, keep their thoughts if they have any, or stop that."""
+    for player in map(find_thinking, players):
         if isinstance(player, Explains):
             player.explains = on
 

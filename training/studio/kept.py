@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError, FileError, show
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.run import files
 from training.run.options import canonical_json, check_plain
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.table import make_table
+from training.studio.seating import make_table
 
 FORMAT, VERSION = "fastenv-moment", 1
 KEYS = {"format", "version", "env", "options", "players", "row", "hash"}

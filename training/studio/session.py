@@ -18,7 +18,7 @@ from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.logs import film as writer
 from training.playing.session import Session as Game
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.run import files
 from training.run.options import require
 from training.studio import forms, kept, messages, prove, tiles, timeline
@@ -26,7 +26,7 @@ from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
 from training.studio.show import Shown
-from training.studio.table import make_table, seat_again
+from training.studio.seating import make_table, seat_again
 from training.studio.thought import Thinker, find_adviser
 
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog

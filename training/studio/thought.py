@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.players.names import Who, make_player
+from training.players.names import make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import get_thought, let_explain, weigh
 from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.run import games
 from training.run.names import SEARCH, is_search, short_name
 from training.studio.forms import agents_for
 from training.studio.messages import Refusal
-from training.studio.places import Places
+from training.studio.places import PERSON, Places
 from training.studio.show import Shown, is_secret
-from training.studio.table import load
+from training.studio.seating import Seated, load
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
@@ -89,17 +89,17 @@ class Thinker:
         """
         self._last, self._adviser, self._value, self._note = None, None, None, ""
         self.note = ""
-        if self.on and self.who is not None:
+        if self.on and self.who not in (None, PERSON):
+            assert self.who is not None
             who = load(self.who, self._places, table.engine.game.bot_names)
-            if who is not None:
-                self._adviser = self._seat(who, table)
-                begin_all(self._adviser, table.engine, 0)
-                let_explain([self._adviser])
-                if isinstance(who, Policy):
-                    name = short_name(self.who)
-                    self._value, self._note = find_lane_value(who, table.engine, name)
+            self._adviser = self._seat(who, table)
+            begin_all(self._adviser, table.engine, 0)
+            let_explain([self._adviser])
+            if isinstance(who, Policy):
+                name = short_name(self.who)
+                self._value, self._note = find_lane_value(who, table.engine, name)
 
-    def _seat(self, who: Who, table: GameTable) -> Player:
+    def _seat(self, who: Seated, table: GameTable) -> Player:
         assert self.who is not None
         try:
             return make_player(who, table.engine)

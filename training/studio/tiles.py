@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.studio.places import Places
-from training.studio.table import make_table
+from training.studio.seating import make_table
 
 MAX_VISITS = 20_000  # places that are counted
 

@@ -6,18 +6,19 @@ import pytest
 import fastenv
 from tests.training.playing.test_table import make_table
 from training.players.names import make_player
+from training.players.person import Person
 from training.playing import history
 from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 
 VERSUS = "DrMarioVersusFrame-v0"
 
 
 def make_match(who):
-    """Make a session of two who decide at the same time; None is a person."""
+    """Make a session of two who decide at the same time."""
     engine = fastenv.make_engine(VERSUS, 1, seats="all", level=1)
     engine.reset_many(seeds=3)
-    players = [None if each is None else make_player(each, engine) for each in who]
+    players = [make_player(each, engine) for each in who]
     table = GameTable(VERSUS, {}, engine, players, ["a", "b"])
     table.begin(seeds=[0, 0])
     return Session(table, branches=False)
@@ -32,10 +33,10 @@ def play(session, decisions):
             session.step()
 
 
-@pytest.mark.parametrize("who", [("random", None), (None, "random")])
+@pytest.mark.parametrize("who", [("random", Person), (Person, "random")])
 def test_those_who_decide_together_make_one_moment(who):
     session = make_match(who)
-    person = who.index(None)
+    person = who.index(Person)
     play(session, 2)
     assert session.history.index == 1
     assert [seat for seat, _ in session.moment.decisions] == [0, 1]
@@ -77,7 +78,7 @@ def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
 
 @pytest.mark.parametrize("branches", [False, True])
 def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
-    session = Session(make_table(["heuristic", None, "random", "random"]), branches=branches)
+    session = Session(make_table(["heuristic", Person, "random", "random"]), branches=branches)
     play(session, 8)
     rows, lines = session.rows.copy(), session.history.lines(99)
     session.go(0, 1)

@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from tests.tables import walk
 from tests.training.studio.conftest import AGENT
 from tests.training.studio.mutating import mutated
-from training.studio import kept, messages, table
+from training.studio import kept, messages, seating
 from training.studio.messages import Refusal
 from training.studio.places import Places, check_options
 
@@ -261,7 +261,7 @@ def test_a_report_with_a_fault_is_answered_in_a_sentence(studio, monkeypatch):
 
 def test_what_takes_longer_is_told_once_a_second(studio, monkeypatch):
     """Compiling for a first game takes half a minute: the page must not look as if it were dead."""
-    release, original = threading.Event(), table.make_table
+    release, original = threading.Event(), seating.make_table
 
     def slow(*args):
         assert release.wait(60)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from training.players.person import Person
 from training.players.player import Player, every_lane
 from training.run.game_view import GameView, describe_decision, find_view
 from training.run.seating import name_all_seats
@@ -28,8 +29,8 @@ class GameTable:
     options : mapping
         Of the environment, as it is shown.
     engine : BatchEngine
-    players : list of Player or None
-        By seat; None for a person.
+    players : list of Player
+        By seat.
     names : list of str
         Theirs, that people read.
     asked : list of str
@@ -39,7 +40,7 @@ class GameTable:
     env: str
     options: Mapping[str, Any]
     engine: Any
-    players: list[Player | None]
+    players: list[Player]
     names: list[str]
     asked: list[str] = field(default_factory=list)
 
@@ -56,7 +57,7 @@ class GameTable:
     @property
     def persons(self) -> list[int]:
         """Seats of persons."""
-        return [seat for seat, player in enumerate(self.players) if player is None]
+        return [seat for seat, player in enumerate(self.players) if isinstance(player, Person)]
 
     # -- seats -----------------------------------------------------------------------------------
 
@@ -87,8 +88,7 @@ class GameTable:
         """
         lanes = every_lane(self.engine) if lanes is None else lanes
         for seat, player in enumerate(self.players):
-            if player is not None:
-                player.begin(self.engine, lanes, None if seeds is None else seeds[seat] + lanes)
+            player.begin(self.engine, lanes, None if seeds is None else seeds[seat] + lanes)
 
     def go(self, rows: np.ndarray, *, trusted: bool = True) -> None:
         """Go to rows in all lanes; players forget what was.
