@@ -25,8 +25,8 @@ from training.playing.decision import (
     let_explain,
     weigh,
 )
-from training.playing.history import History, Moment
 from training.playing.game_table import Decisions, GameTable
+from training.playing.history import History, Moment
 from training.run import games
 from training.run.game_view import render_state
 
@@ -39,7 +39,7 @@ def first_column(column: Array) -> Array:
     return column if column.ndim == 1 else column[:, 0]
 
 
-class Session:
+class GameSession:
     """Lanes that are played by anybody, and gone back through.
 
     Parameters

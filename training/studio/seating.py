@@ -9,11 +9,11 @@ from typing import Any
 
 from fastenv.errors import show
 from fastenv.registry import make_game, short_id
+from training.players.contest_table import find_table
 from training.players.names import Who, find_base, load_who, make_player
 from training.players.person import Person
 from training.players.player import Player
 from training.players.policy import Policy
-from training.players.table import find_table
 from training.playing.game_table import YOU, GameTable, number_names
 from training.run.envs import make_engine, with_defaults
 from training.run.game_view import find_view

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from training.playing.session import Session
 from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog
@@ -27,7 +27,7 @@ class Shown:
 
     Parameters
     ----------
-    game : Session
+    game : GameSession
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Shown:
         The client's number of the last key that was heard of.
     """
 
-    def __init__(self, game: Session) -> None:
+    def __init__(self, game: GameSession) -> None:
         self._game, self._table, self._view = game, game.table, game.table.view
         self.serial = 0
         self._news: list[str] = []

@@ -17,15 +17,15 @@ from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import get_thought, let_explain, weigh
-from training.playing.session import Session
 from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.run import games
 from training.run.names import SEARCH, is_search, short_name
 from training.studio.forms import agents_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.show import Shown, is_secret
 from training.studio.seating import Seated, load
+from training.studio.show import Shown, is_secret
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
@@ -110,7 +110,7 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def hear(self, game: Session) -> None:
+    def hear(self, game: GameSession) -> None:
         """Remember why the player whose turn it is decides as it does.
 
         What is known of a decision stays until more is known of another: bots give no reasons.
@@ -127,7 +127,7 @@ class Thinker:
         elif reason:
             self._last = {"seat": seat, "reason": reason}
 
-    def message(self, game: Session, shown: Shown) -> dict[str, Any]:
+    def message(self, game: GameSession, shown: Shown) -> dict[str, Any]:
         """Make the message of thoughts about the moment of a session."""
         table, engine, over = game.table, game.engine, game.over
         engine.refresh()

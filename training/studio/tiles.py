@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from training.playing.session import Session
 from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.studio.places import Places
 from training.studio.seating import make_table
 
@@ -18,11 +18,11 @@ class Tiles:
 
     Parameters
     ----------
-    game : Session
+    game : GameSession
         Which is endless from now on.
     """
 
-    def __init__(self, game: Session) -> None:
+    def __init__(self, game: GameSession) -> None:
         self._game, self._table, self._view = game, game.table, game.table.view
         self._decisions = self._episodes = 0
         self._visits: dict[tuple[int, int, int], int] = {}

@@ -15,11 +15,10 @@ from fastenv import BatchEngine
 from training.callbacks.shaping import Potential
 from training.players.player import MakePlayer
 from training.players.policy import Policy
-from training.playing import session
 from training.playing.decision import Decision
-from training.playing.history import Moment
-from training.playing.session import first_column
 from training.playing.game_table import GameTable
+from training.playing.history import Moment
+from training.playing.session import THE_END, GameSession, first_column
 
 MOST = 256  # lanes that are shown at once
 LOOKED_BACK = 500  # moments that are searched for news
@@ -156,8 +155,10 @@ class Totals:
         return Totals(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-class Session(session.Session):
-    """Lanes of a source that are played at a speed; see :class:`training.playing.session.Session`.
+class TerminalSession(GameSession):
+    """Lanes of a source that are played at a speed.
+
+    What else it does is in :class:`training.playing.session.GameSession`.
 
     Parameters
     ----------
@@ -259,14 +260,14 @@ class Session(session.Session):
         if self.table.meets or self.is_played:
             return super()._say(moment, before, after)
         step, notes = int(self.tally.episode["decisions"][0]), self.source.notes
-        mark = "" if moment.mark == session.THE_END else moment.mark
+        mark = "" if moment.mark == THE_END else moment.mark
         noted = (notes[step - 1] if step <= len(notes) else "") or mark
         return [f"decision {step}: {noted}"] if noted else []
 
     # -- what is counted -------------------------------------------------------------------------
 
     def consider(self) -> Decision | None:
-        """See :class:`training.playing.session.Session`; its time is noted.
+        """See :class:`training.playing.session.GameSession`; its time is noted.
 
         Raises
         ------

@@ -18,12 +18,12 @@ from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
 from training.evaluation.evaluation import Entrant
+from training.players.contest_table import ContestTable, find_table
 from training.players.names import Agent, find_base, load_who, make_player, name_in_line
 from training.players.network import in_own_env
 from training.players.person import Person
 from training.players.player import MakePlayer
 from training.players.policy import Policy
-from training.players.table import Table, find_table
 from training.players.trained import find_run, load_policy
 from training.playing.game_table import YOU, number_names
 from training.run import games
@@ -187,7 +187,7 @@ def _make_watched_table(
     return _make_table(table, seated, args.sample)
 
 
-def _make_table(table: Table, seated: Sequence[Entrant], sample: bool | None) -> Source:
+def _make_table(table: ContestTable, seated: Sequence[Entrant], sample: bool | None) -> Source:
     """Make the source of a table whose seats are taken."""
     names = number_names([each.short for each in seated])
     players = [partial(make_player, each.who, sample=sample) for each in seated]

@@ -8,8 +8,8 @@ from tests.training.playing.test_table import make_table
 from training.players.names import make_player
 from training.players.person import Person
 from training.playing import history
-from training.playing.session import Session
 from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 
 VERSUS = "DrMarioVersusFrame-v0"
 
@@ -21,7 +21,7 @@ def make_match(who):
     players = [make_player(each, engine) for each in who]
     table = GameTable(VERSUS, {}, engine, players, ["a", "b"])
     table.begin(seeds=[0, 0])
-    return Session(table, branches=False)
+    return GameSession(table, branches=False)
 
 
 def play(session, decisions):
@@ -67,7 +67,7 @@ def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
 
     table = make_table()
     table.players[:] = [Counted() for _ in range(4)]
-    session = Session(table, branches=False)
+    session = GameSession(table, branches=False)
     assert [player.asked for player in table.players] == [0] * 4
     action = session.action()
     assert session.action() == action
@@ -78,7 +78,7 @@ def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
 
 @pytest.mark.parametrize("branches", [False, True])
 def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
-    session = Session(make_table(["heuristic", Person, "random", "random"]), branches=branches)
+    session = GameSession(make_table(["heuristic", Person, "random", "random"]), branches=branches)
     play(session, 8)
     rows, lines = session.rows.copy(), session.history.lines(99)
     session.go(0, 1)
@@ -100,7 +100,7 @@ def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
 
 
 def test_known_moments_are_walked_through_and_nobody_is_asked_again():
-    session = Session(make_table(["random"] * 4), branches=False)
+    session = GameSession(make_table(["random"] * 4), branches=False)
     play(session, 6)
     newest = session.rows.tobytes()
     while session.history.index:
@@ -116,7 +116,7 @@ def test_lanes_begin_anew_where_there_is_no_end():
     engine = fastenv.make_engine("DrMarioPlacement-v0", 3, level=20)
     engine.reset_many(seeds=5)
     table = GameTable("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
-    session = Session(table, branches=False)
+    session = GameSession(table, branches=False)
     session.endless = True
     while not session.moment.ended.any():
         session.step()
@@ -149,7 +149,7 @@ def make_alone(player, *, branches):
     engine.reset_many(seeds=3)
     table = GameTable("Prospector-v0", {}, engine, [player], ["a"])
     table.begin(seeds=[0])
-    return Session(table, branches=branches)
+    return GameSession(table, branches=branches)
 
 
 def test_a_player_that_raises_an_error_is_asked_again():

@@ -8,8 +8,8 @@ from training.players.names import make_player
 from training.players.person import Person
 from training.players.player import Thought
 from training.playing.decision import Decision
-from training.playing.history import take_again
 from training.playing.game_table import GameTable, collect_lines
+from training.playing.history import take_again
 
 FLAT = "SkullKingFlat-v0"
 

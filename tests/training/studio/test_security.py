@@ -217,8 +217,8 @@ def fail(*_args, **_options):
         ("training.studio.runs.CurveReader.read", {"kind": "curves", "names": [AGENT]}),
         ("training.studio.messages.parse", {"kind": "runs"}),
         ("training.studio.server.Studio._make_session", {"kind": "keep"}),
-        ("training.studio.session.Session.due", {"kind": "keep"}),
-        ("training.studio.session.Session.handle", {"kind": "keep"}),
+        ("training.studio.session.ClientSession.due", {"kind": "keep"}),
+        ("training.studio.session.ClientSession.handle", {"kind": "keep"}),
     ],
 )
 def test_a_fault_that_nobody_foresaw_is_answered(studio, monkeypatch, capfd, broken, message):

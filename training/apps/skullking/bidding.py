@@ -24,14 +24,14 @@ from fastenv.skullking.view import card_name
 from training.apps.skullking.columns import ROUNDS
 from training.evaluation.intervals import share
 from training.evaluation.loop import Loop
+from training.players.contest_table import ContestTable
 from training.players.names import Who, make_player
 from training.players.player import MakePlayer, begin_all, every_lane
-from training.players.table import Table
 from training.run import files
 from training.run.options import Options, Text, Whole, option, require
 
 HANDS = Path(__file__).with_name("hands.json")
-TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
+TABLE = ContestTable("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 PLAYERS = 4  # at a table
 LANES = 512  # games that are played at once
 HIGH = 4  # bids from here on are high
