@@ -11,7 +11,7 @@ import numpy as np
 
 from training.players.person import Person
 from training.players.player import Player, every_lane
-from training.run.game_view import GameView, describe_decision, find_view
+from training.run.game_view import GameView, find_view
 from training.run.seating import name_all_seats
 
 YOU = "You"  # the name of a person who plays
@@ -46,7 +46,7 @@ class GameTable:
 
     @cached_property
     def view(self) -> GameView:
-        """The graphical view of the game."""
+        """The view of the game."""
         return find_view(self.env)
 
     @property
@@ -78,6 +78,10 @@ class GameTable:
         if self.meets and self.persons:
             return game.render_seat(row, self.persons[0], mode)
         return game.render(row, mode)
+
+    def render(self, row: np.void, seat: int) -> str:
+        """Draw a row as the player of a seat sees it, as text with colours."""
+        return self.view.render_state(self.engine, row, self.names, seat)
 
     # -- players ---------------------------------------------------------------------------------
 
@@ -112,7 +116,8 @@ class GameTable:
         for seat, action in decisions:
             names = name_all_seats(self.engine.game, before, self.names, seat)
             own = names.index(self.names[seat])
-            lines += describe_decision(self.engine, before, action, after, names, seat=own)
+            args = self.engine, before, action, after, names
+            lines += self.view.describe_decision(*args, seat=own)
         return lines
 
     def reward(self, before: np.void, decisions: Decisions, after: np.void) -> float:

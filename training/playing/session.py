@@ -27,8 +27,6 @@ from training.playing.decision import (
 )
 from training.playing.game_table import Decisions, GameTable
 from training.playing.history import History, Moment
-from training.run import games
-from training.run.game_view import render_state
 
 Array = np.ndarray
 THE_END = "the end"  # a mark
@@ -170,10 +168,8 @@ class GameSession:
             An action to mark, where the game can; default the one that comes next.
         """
         game, table, row = self.engine.game, self.table, self.rows[lane]
-        own = self.is_played and games.find(self.engine, "render_state") is not None
-        if mode == "ansi" and (table.meets or own):
-            seat = table.find_looking_seat(int(self.seats[lane]))
-            return render_state(self.engine, row, table.names, seat=seat)
+        if mode == "ansi" and table.meets:
+            return table.render(row, table.find_looking_seat(int(self.seats[lane])))
         choice = self.action(lane) if choice is None else choice
         if table.meets or choice not in range(self.engine.num_actions):
             return table.draw(row, mode)

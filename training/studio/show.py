@@ -9,7 +9,6 @@ import numpy as np
 
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
-from training.run.game_view import render_state
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog
 
@@ -207,7 +206,7 @@ class Shown:
         how: dict[str, Any] = {"opened": opened, "choice": choice}
         message["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
         if message["scene"] is None:
-            message["text"] = render_state(engine, row, table.names, seat=self.seat)
+            message["text"] = table.render(row, self.seat)
         picture = self._view.picture(engine, row)
         if picture is None:
             return message, b""
