@@ -56,7 +56,7 @@ class Step:
 
 def ask(
     engine: Any,
-    players: Sequence[Player],
+    players: Sequence[Player | None],
     lanes: np.ndarray,
     places: np.ndarray | None = None,
     costs: Sequence[Cost] = (),
@@ -67,6 +67,7 @@ def ask(
     ----------
     engine : BatchEngine
     players : sequence of Player
+        None for a place that the engine plays itself.
     lanes : ndarray of int, shape (k,)
     places : ndarray of int, shape (k,), optional
         Which of the players decides in each; default the first.
@@ -76,7 +77,7 @@ def ask(
     actions = np.zeros(engine.num_envs, np.int32)
     for k, player in enumerate(players):
         own = lanes if places is None else lanes[places == k]
-        if own.size:
+        if own.size and player is not None:
             begun = time.process_time()
             actions[own] = player.act(engine, own)
             if costs:

@@ -1,8 +1,9 @@
-"""Scripted players, and one that takes random legal actions."""
+"""Scripted players, one that takes random legal actions, and one that repeats given ones."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,25 @@ class RandomLegal:
         noise = gumbel(self._draws.next(lanes), legal.shape[1])
         actions: np.ndarray = np.where(legal, noise, -np.inf).argmax(1).astype(np.int32)
         return actions
+
+
+class Recorded:
+    """Plays the actions of a recording in the only lane, and 0 behind the last one.
+
+    See :class:`training.players.player.Player`.
+
+    Parameters
+    ----------
+    actions : sequence of int
+    """
+
+    def __init__(self, actions: Sequence[int]) -> None:
+        self._actions, self._left = actions, iter(actions)
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Go back to the first action."""
+        self._left = iter(self._actions)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the next action; each is asked for once."""
+        return np.full(len(lanes), next(self._left, 0), np.int32)

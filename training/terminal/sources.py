@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import fastenv
 from fastenv import BatchEngine
 from fastenv.registry import short_id
@@ -18,6 +16,7 @@ from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
 from training.evaluation.evaluation import Entrant
+from training.players.bots import Recorded
 from training.players.contest_table import ContestTable, find_table
 from training.players.names import Agent, find_base, load_who, make_player, name_in_line
 from training.players.network import in_own_env
@@ -264,28 +263,6 @@ def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:
 # -- what was recorded -----------------------------------------------------------------------------
 
 
-class ReplayPlayer:
-    """Plays the actions of a recording in the only lane, then waits.
-
-    See :class:`training.players.player.Player`.
-
-    Parameters
-    ----------
-    actions : sequence of int
-    """
-
-    def __init__(self, actions: Sequence[int]) -> None:
-        self._actions, self._left = actions, iter(actions)
-
-    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Go back to the first action."""
-        self._left = iter(self._actions)
-
-    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return the next action; each is asked for once."""
-        return np.full(len(lanes), next(self._left, 0), np.int32)
-
-
 def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Source:
     """Make the source of a recorded episode."""
     head, actions = replay.head, replay.actions
@@ -294,7 +271,7 @@ def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Sou
         head["options"],
         partial(make_engine, head["env"], options=head["options"], backend=backend),
         [name],
-        [lambda engine: ReplayPlayer(actions)],
+        [lambda engine: Recorded(actions)],
         most=1,
         seed=head["seed"],
         limit=len(actions),

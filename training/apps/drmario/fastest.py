@@ -163,20 +163,6 @@ def _read_trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int,
     return tuple(reversed(actions))
 
 
-class Trace:
-    """Plays given placements, one after the other; see :class:`training.players.player.Player`."""
-
-    def __init__(self, placements: Sequence[int]) -> None:
-        self._left = iter(placements)
-
-    def begin(self, engine: Any, lanes: Array, seeds: Array | None = None) -> None:
-        """Go on where it is: they are of one game."""
-
-    def act(self, engine: Any, lanes: Array) -> Array:
-        """Return the next placement."""
-        return np.array([next(self._left)], np.int32)
-
-
 def make_replay(clear: Clear) -> replays.Replay:
     """Return a clear as a recorded episode of buttons, one a frame.
 
@@ -186,6 +172,7 @@ def make_replay(clear: Clear) -> replays.Replay:
     """
     from training.apps.drmario.frame_player import FramePlayer
     from training.evaluation.evaluation import Evaluation, play
+    from training.players.bots import Recorded
 
     options = {
         "level": clear.level,
@@ -194,7 +181,7 @@ def make_replay(clear: Clear) -> replays.Replay:
         "actions": "buttons",
         "obs": "none",
     }
-    pressing = partial(FramePlayer, lambda engine: Trace(clear.trace))
+    pressing = partial(FramePlayer, lambda engine: Recorded(clear.trace))
     games = Evaluation("clear", FRAMES_ENV, options, seeds=range(1), max_steps=MOST_FRAMES)
     played = play(games.by({"clear": pressing}), keep_actions=("clear",))
     assert played.actions is not None
