@@ -15,7 +15,7 @@ from rich.console import Console
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
-from training.evaluation.report import report, report_deals
+from training.evaluation.report import report
 from training.evaluation.results import EvaluationReport, Results
 from training.players.names import Agent
 from training.players.trained import Trained, load
@@ -162,12 +162,9 @@ def evaluate_trained(
     players = judging.players_of(trained, options, EVALUATE)
     planned = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
     plan = [each.by(players) for each in planned]
-    if judging.on_deals:
-        about = judging.describe(trained, options)
-        evaluated = report_deals(judging, console, title, plan, about)
-    else:
-        evaluated = report(judging, console, title, plan)
-        assert evaluated.played is not None
+    about = judging.describe(trained, options)
+    evaluated = report(judging, console, title, plan, about=about)
+    if evaluated.played is not None:
         evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
     more = judging.play_further(console, trained, options, evaluated, asked)
     return replace(evaluated, record={**evaluated.record, **more})
