@@ -41,7 +41,7 @@ class Entrant:
     Parameters
     ----------
     name : str
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         A trained agent, an agent with search, the name of a bot, or what makes a player.
     """
 

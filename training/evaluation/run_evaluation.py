@@ -17,8 +17,8 @@ from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
 from training.evaluation.report import report
 from training.evaluation.results import EvaluationReport, Results
-from training.players.names import Agent
-from training.players.trained import Trained, load
+from training.players.names import SearchingAgent
+from training.players.trained import TrainedAgent, load
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
@@ -35,7 +35,7 @@ def evaluate(
     name: str | None = None,
     member: int | None = None,
     sample: bool = False,
-    searcher: Agent | None = None,
+    searcher: SearchingAgent | None = None,
     **asked: Any,
 ) -> dict[str, Any]:
     """Evaluate a checkpoint, print the tables and write ``evaluation.json`` into the run folder.
@@ -86,7 +86,7 @@ def evaluate(
 def _write_episodes(
     console: Console,
     run: RunFolder,
-    trained: Trained,
+    trained: TrainedAgent,
     options: EvaluationConfig,
     evaluated: EvaluationReport,
 ) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _write_episodes(
 
 def _search(
     console: Console,
-    searcher: Agent,
-    trained: Trained,
+    searcher: SearchingAgent,
+    trained: TrainedAgent,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _search(
 def evaluate_trained(
     console: Console,
     title: str,
-    trained: Trained,
+    trained: TrainedAgent,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
 ) -> EvaluationReport:
@@ -152,7 +152,7 @@ def evaluate_trained(
     console : rich.console.Console
     title : str
         Of the tables.
-    trained : Trained
+    trained : TrainedAgent
     options : EvaluationConfig
     asked : mapping
         Options of the command that no config has, such as ``only``.
@@ -171,7 +171,7 @@ def evaluate_trained(
 
 
 def play_for_comparison(
-    run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
+    run: RunFolder, trained: TrainedAgent, options: EvaluationConfig, reference: RunConfig
 ) -> dict[str, Any]:
     """Let a checkpoint play the games that runs are compared by; keep that for ``training report``.
 
@@ -181,7 +181,7 @@ def play_for_comparison(
     Parameters
     ----------
     run : RunFolder
-    trained : Trained
+    trained : TrainedAgent
         Its checkpoint.
     options : EvaluationConfig
     reference : RunConfig
@@ -206,7 +206,7 @@ def play_for_comparison(
     return compared
 
 
-def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
+def _play_own_episodes(trained: TrainedAgent, options: EvaluationConfig) -> Results:
     """Let the agent play alone in the environment it was trained on, to choose replays from."""
     count = max(100, options.replays)
     first = MATCH_SEEDS + options.seed
@@ -220,7 +220,7 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
     return play(own, keep_actions=(AGENT,))
 
 
-def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+def describe(run: RunFolder, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
     """Describe the run, checkpoint and machine at the head of a record."""
     return {
         "run": run.name,
@@ -240,7 +240,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
 
 def write_replays(
     run: RunFolder,
-    trained: Trained,
+    trained: TrainedAgent,
     played: Results,
     count: int,
     env_options: Mapping[str, Any],
@@ -278,7 +278,7 @@ def write_replays(
     return entries
 
 
-def count_trained_ticks(trained: Trained) -> int | None:
+def count_trained_ticks(trained: TrainedAgent) -> int | None:
     """Count the ticks a checkpoint was trained for; None if the run did not count them."""
     windows = trained.windows
     return windows["before"][0] + windows["counts"][0] if windows else None

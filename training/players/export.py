@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from training.players import card
-from training.players.trained import Trained, load, read_again
+from training.players.trained import TrainedAgent, load, read_again
 from training.run import checkpoint, files, trainers, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.options import require
@@ -32,7 +32,7 @@ def export(
     half: bool = False,
     values: bool = False,
     average: bool = False,
-    make_card: Callable[[RunFolder, Trained], str] | None = None,
+    make_card: Callable[[RunFolder, TrainedAgent], str] | None = None,
 ) -> Path:
     """Write the network of a run's checkpoint as a folder of its own; ``load_policy`` reads it.
 

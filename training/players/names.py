@@ -21,7 +21,7 @@ from training.run.seating import check_bot
 RANDOM_LEGAL = "random_legal"
 
 
-class Agent(Protocol):
+class SearchingAgent(Protocol):
     """A player built on a policy or a bot, such as an agent with search."""
 
     @property
@@ -36,7 +36,7 @@ class Agent(Protocol):
         """Make its player for an engine."""
 
 
-Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+Who = Policy | SearchingAgent | str  # a trained agent, one that searches, or a bot by its name
 
 
 def find_base(who: Who) -> Policy | str:
@@ -136,7 +136,7 @@ def make_player(
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         A name is that of a bot, of a player that the game knows (such as ``lookahead:FILE``), or
         ``random_legal``. What is callable makes its player itself.
     engine : BatchEngine

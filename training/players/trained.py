@@ -33,7 +33,7 @@ HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedAgent:
     """A checkpoint ready to play.
 
     Parameters
@@ -106,7 +106,7 @@ class Trained:
         return players
 
 
-def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
+def load(run: RunFolder, name: str | None = None, member: int | None = None) -> TrainedAgent:
     """Read a run's newest whole checkpoint, or the one of that name.
 
     Parameters
@@ -169,7 +169,7 @@ def make_trained(
     parameters: Mapping[str, Any],
     windows: dict[str, Any] | None = None,
     member: int | None = None,
-) -> Trained:
+) -> TrainedAgent:
     """Make a trained agent; ``parameters`` are the policy of its trainer.
 
     Raises
@@ -183,7 +183,7 @@ def make_trained(
     logits = trainer.load_logits(config, engine, own)
     load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
     pair = None if load_pair is None else load_pair(config, logits, own)
-    return Trained(config, path, steps, logits, windows or {}, pair, member)
+    return TrainedAgent(config, path, steps, logits, windows or {}, pair, member)
 
 
 def _warn(text: str) -> None:

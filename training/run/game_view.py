@@ -86,7 +86,7 @@ class GameView:
         Parameters
         ----------
         engine : BatchEngine
-        who : Policy, Agent or str
+        who : Policy, SearchingAgent or str
 
         Returns
         -------

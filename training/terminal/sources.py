@@ -18,7 +18,7 @@ from training.evaluation.contest import load_players, table_of
 from training.evaluation.evaluation import Entrant
 from training.players.bots import Recorded
 from training.players.contest_table import ContestTable, find_table
-from training.players.names import Agent, find_base, load_who, make_player, name_in_line
+from training.players.names import SearchingAgent, find_base, load_who, make_player, name_in_line
 from training.players.network import in_own_env
 from training.players.person import Person
 from training.players.player import MakePlayer
@@ -99,7 +99,7 @@ def _find_whole_game(policy: Policy, options: Mapping[str, Any]) -> tuple[str, d
 
 
 def _make_alone(
-    who: Policy | Agent, env: str, options: Mapping[str, Any], player: MakePlayer
+    who: Policy | SearchingAgent, env: str, options: Mapping[str, Any], player: MakePlayer
 ) -> Source:
     base = find_base(who)
     policies = {0: base} if isinstance(base, Policy) else {}

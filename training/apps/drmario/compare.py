@@ -45,7 +45,7 @@ def load_player(
 
     Returns
     -------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
     options : dict or None
         Of the environment that an agent has learnt in; None for those who need none.
     """
@@ -72,7 +72,7 @@ def play_games(
 
     Parameters
     ----------
-    player : Policy, Agent, str or callable
+    player : Policy, SearchingAgent, str or callable
     games : sequence of (int, str, int)
         Level, speed and the option ``game_seed`` of each.
     options : mapping, optional

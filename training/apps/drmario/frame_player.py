@@ -30,7 +30,7 @@ class FramePlayer:
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         Plays in ``DrMarioPlacement-v0``.
     engine : BatchEngine
         Of ``DrMarioFrame-v0`` or ``DrMarioVersusFrame-v0``, whose actions are buttons.

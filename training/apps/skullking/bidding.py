@@ -161,7 +161,7 @@ def decide(who: Who | MakePlayer, engine: BatchEngine, rows: np.ndarray) -> np.n
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         See :func:`training.players.names.make_player`.
     engine : BatchEngine
         With a lane for each row; its states are replaced.
@@ -212,7 +212,7 @@ def play_rounds(who: Who | MakePlayer, rounds: int, first_seed: int) -> Bids:
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         See :func:`training.players.names.make_player`; each seat has a player of its own.
     rounds : int
         A multiple of the ten rounds of a game.

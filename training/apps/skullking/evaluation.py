@@ -30,7 +30,7 @@ from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
 from training.players.names import Who
 from training.players.player import MakePlayer
-from training.players.trained import DRAWN, WITHOUT, Trained
+from training.players.trained import DRAWN, WITHOUT, TrainedAgent
 from training.run.config import RunConfig
 from training.run.envs import check_agents
 from training.run.games import get_game
@@ -117,7 +117,7 @@ def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Eva
 
 
 def seat_players(
-    trained: Trained, options: EvaluationConfig, purpose: str
+    trained: TrainedAgent, options: EvaluationConfig, purpose: str
 ) -> dict[str, MakePlayer]:
     """Make the players of whole games by name; see :class:`training.evaluation.judging.Judging`.
 
@@ -140,7 +140,7 @@ def seat_players(
 
 
 def play_matches(
-    trained: Trained, options: EvaluationConfig, purpose: str = EVALUATE
+    trained: TrainedAgent, options: EvaluationConfig, purpose: str = EVALUATE
 ) -> dict[str, dict[str, dict[str, Interval]]]:
     """Play against every opponent set; return set to player to measure to its mean over deals."""
     results = {}
@@ -195,7 +195,7 @@ class SkullKingJudging(Judging):
         return plan(config, options, purpose) if only in (None, MATCHES) else []
 
     def players_of(
-        self, trained: Trained, options: EvaluationConfig, purpose: str
+        self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
     ) -> Mapping[str, Who | MakePlayer]:
         """See :func:`seat_players`."""
         return seat_players(trained, options, purpose)
@@ -204,7 +204,9 @@ class SkullKingJudging(Judging):
         """Refuse opponents that search where they cannot."""
         check(config)
 
-    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+    def refuse(
+        self, trained: TrainedAgent, options: EvaluationConfig, asked: Mapping[str, Any]
+    ) -> None:
         """Refuse options that the evaluation of an agent cannot follow.
 
         Raises
@@ -222,7 +224,7 @@ class SkullKingJudging(Judging):
         fits = bids == TABLE_BIDS or trained.pair is not None or not partial_tier
         require(fits, "--bids", bids, f"{TABLE_BIDS} with search")
 
-    def describe(self, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+    def describe(self, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
         """Describe who takes which decisions of the whole games of an agent, and their returns."""
         return {
             "trained_plays": who_plays(trained, options.bids),
@@ -232,7 +234,7 @@ class SkullKingJudging(Judging):
     def play_further(
         self,
         console: Console,
-        trained: Trained,
+        trained: TrainedAgent,
         options: EvaluationConfig,
         evaluated: EvaluationReport,
         asked: Mapping[str, Any],
@@ -242,7 +244,7 @@ class SkullKingJudging(Judging):
         Parameters
         ----------
         console : rich.console.Console
-        trained : Trained
+        trained : TrainedAgent
         options : EvaluationConfig
         evaluated : EvaluationReport
             Of the whole games; empty if they were not asked for.

@@ -36,7 +36,7 @@ class CameraPlayer:
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         Plays in ``DrMarioPlacement-v0``.
     reader : Reader
     options : mapping
