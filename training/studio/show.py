@@ -14,11 +14,38 @@ from training.studio import catalog
 
 MAX_LEGAL = 600  # actions that are named
 MAX_NEWS = 60  # lines that wait to be read
+MAX_VISITS = 20_000  # places that are counted
 
 
 def is_secret(table: GameTable) -> bool:
     """Tell whether a person plays from whom other seats hide something."""
     return bool(table.persons) and table.meets and bool(table.engine.spec.hidden)
+
+
+class Visits:
+    """Counts how often the players of a session were at the places of a map, if there is one.
+
+    Parameters
+    ----------
+    game : GameSession
+    """
+
+    def __init__(self, game: GameSession) -> None:
+        self._game, self._counts = game, dict[tuple[int, int, int], int]()
+
+    def add(self) -> None:
+        """Count where the players of all lanes are."""
+        view, engine, counts = self._game.table.view, self._game.engine, self._counts
+        for lane in range(engine.num_envs):
+            place = view.place(engine, lane)
+            if place is None:
+                break
+            if place in counts or len(counts) < MAX_VISITS:
+                counts[place] = counts.get(place, 0) + 1
+
+    def to_list(self) -> list[list[int]]:
+        """Return map, column, row and count of each place."""
+        return [[*place, count] for place, count in self._counts.items()]
 
 
 class Shown:
@@ -32,6 +59,7 @@ class Shown:
     ----------
     serial : int
         The client's number of the last key that was heard of.
+    visits : Visits
     """
 
     def __init__(self, game: GameSession) -> None:
@@ -40,7 +68,7 @@ class Shown:
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
-        self._visits: dict[tuple[int, int, int], int] = {}
+        self.visits = Visits(game)
 
     # -- where it stands -------------------------------------------------------------------------
 
@@ -57,23 +85,15 @@ class Shown:
 
     def hear(self) -> None:
         """Take in what has come of decisions."""
-        moment, engine = self._game.moment, self._table.engine
-        self._news += moment.lines
+        self._news += self._game.moment.lines
         del self._news[:-MAX_NEWS]
-        place = self._view.place(engine, 0)
-        if place is not None:
-            self._visits[place] = self._visits.get(place, 0) + 1
+        self.visits.add()
         self.forget_steering()
 
     def forget_steering(self) -> None:
         """Forget a steering that waits: it belongs to one row; one of frames to all."""
         if self._steering is None or self._steering.idle is None:
             self._steering, self._steers = None, False
-
-    @property
-    def visits(self) -> list[list[int]]:
-        """Visits to the places of a map: map, column, row and count."""
-        return [[*place, count] for place, count in self._visits.items()]
 
     # -- a person --------------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ class Thinker:
         decision, table = game.consider(), game.table
         if decision is None or (decision.thought is None and decision.probabilities is None):
             return
-        name = _namer(table.engine, game.rows[0])
+        name = game.name_action
         reason = decision.explain(name)
         seat = table.names[int(game.seats[0])]
         if decision.thought is not None:
@@ -146,20 +146,19 @@ class Thinker:
             else [],
             "terms": _list_columns(engine.info, engine.spec.term_columns, engine.game),
             "played": None,
-            "advice": self._ask_adviser(table, shown) if mine else None,
-            "visits": shown.visits,
+            "advice": self._ask_adviser(game) if mine else None,
+            "visits": shown.visits.to_list(),
             "insight": table.view.insight(engine, shown.row, shown.seat) if mine else {},
         }
         if self._last is not None and open_to_all:
             message["played"] = self._last
         return message
 
-    def _ask_adviser(self, table: GameTable, shown: Shown) -> dict[str, Any] | None:
+    def _ask_adviser(self, game: GameSession) -> dict[str, Any] | None:
         """Ask the adviser about the decision that is due."""
-        adviser, engine = self._adviser, table.engine
+        adviser, engine, name = self._adviser, game.engine, game.name_action
         if adviser is None:
             return None
-        name = _namer(engine, shown.row)
         decision = weigh(adviser, engine, value=self._value)
         decision.action = action = int(adviser.act(engine, np.zeros(1, np.int64))[0])
         decision.thought = get_thought(adviser)
@@ -186,17 +185,6 @@ class Thinker:
                 if np.isfinite(chances[a])
             ]
         return advice
-
-
-def _namer(engine: Any, row: np.void) -> Callable[[int], str]:
-    """Return what names actions in a row."""
-    game = engine.game
-
-    def name(action: int) -> str:
-        label: str = game.action_name(action, row)
-        return label
-
-    return name
 
 
 def _describe_thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
