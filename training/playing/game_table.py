@@ -14,7 +14,6 @@ from training.players.player import Player, every_lane
 from training.run.game_view import GameView, find_view
 from training.run.seating import name_all_seats
 
-YOU = "You"  # the name of a person who plays
 Decisions = tuple[tuple[int, int], ...]  # seat and action of each that leads to the next row
 
 

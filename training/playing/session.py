@@ -27,14 +27,10 @@ from training.playing.decision import (
 )
 from training.playing.game_table import Decisions, GameTable
 from training.playing.history import History, Moment
+from training.run.engine import first_column
 
 Array = np.ndarray
 THE_END = "the end"  # a mark
-
-
-def first_column(column: Array) -> Array:
-    """Return a column; of one with an entry an agent, that of the first."""
-    return column if column.ndim == 1 else column[:, 0]
 
 
 class GameSession:

@@ -14,6 +14,8 @@ import numpy as np
 
 from training.run import games
 
+YOU = "You"  # the name of a person who plays
+
 
 def find_view(env: str) -> GameView:
     """Find the view of the game of an environment.
@@ -131,7 +133,7 @@ class GameView:
             States. What is decided together leads from one to the next.
         action : int
         names : sequence of str
-            Of the players in seat order; the person's is ``You``.
+            Of the players in seat order; the person's is :data:`YOU`.
         seat : int
             Who decided.
         """

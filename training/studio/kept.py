@@ -94,8 +94,8 @@ def _unpack_row(text: Any) -> bytes:
     return data
 
 
-def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.ndarray]:
-    """Return a table that stands at a moment, and its row, shape (1,), checked.
+def seat(moment: KeptMoment, places: Places, seed: int) -> GameTable:
+    """Return a table that stands at a moment, whose row is checked.
 
     Where who sat there is not here, persons sit.
 
@@ -115,7 +115,7 @@ def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.n
     row = np.frombuffer(bytearray(moment.row), dtype)
     table.engine.reset_many(seeds=[seed])
     table.go(row, trusted=False)
-    return table, row
+    return table
 
 
 def store(moment: KeptMoment, places: Places) -> str:

@@ -14,9 +14,9 @@ from training.players.names import Who, find_base, load_who, make_player
 from training.players.person import Person
 from training.players.player import Player
 from training.players.policy import Policy
-from training.playing.game_table import YOU, GameTable, number_names
+from training.playing.game_table import GameTable, number_names
 from training.run.envs import make_engine, with_defaults
-from training.run.game_view import find_view
+from training.run.game_view import YOU, find_view
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for

@@ -202,10 +202,10 @@ class ClientSession:
         self._due = time.monotonic()
 
     def _on_open(self, message: messages.Open) -> None:
-        self._adopt(kept.seat(kept.find(message.hash, self._places), self._places, 0)[0], None)
+        self._adopt(kept.seat(kept.find(message.hash, self._places), self._places, 0), None)
 
     def _on_load(self, message: messages.Load) -> None:
-        self._adopt(kept.seat(kept.read(message.moment), self._places, 0)[0], None)
+        self._adopt(kept.seat(kept.read(message.moment), self._places, 0), None)
 
     def _on_pick(self, message: messages.Pick) -> None:
         if self._tiles is None:

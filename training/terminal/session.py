@@ -18,7 +18,8 @@ from training.players.policy import Policy
 from training.playing.decision import Decision
 from training.playing.game_table import GameTable
 from training.playing.history import Moment
-from training.playing.session import THE_END, GameSession, first_column
+from training.playing.session import THE_END, GameSession
+from training.run.engine import first_column
 
 MOST = 256  # lanes that are shown at once
 LOOKED_BACK = 500  # moments that are searched for news
@@ -41,7 +42,7 @@ class Source:
     engine : callable
         Makes an engine of so many lanes.
     names : sequence of str
-        Of the players in seat order; the person's is :data:`training.playing.game_table.YOU`.
+        Of the players in seat order; the person's is :data:`training.run.game_view.YOU`.
     players : sequence of callable
         Make the players.
     policies : mapping of int to Policy

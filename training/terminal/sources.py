@@ -24,9 +24,10 @@ from training.players.person import Person
 from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.players.trained import find_run, load_policy
-from training.playing.game_table import YOU, number_names
+from training.playing.game_table import number_names
 from training.run import games
 from training.run.envs import make_engine, with_defaults
+from training.run.game_view import YOU
 from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from fastenv.env import check_render_mode
 from training.logs import film as films
-from training.playing.game_table import YOU
+from training.run.game_view import YOU
 from training.terminal import thinking
 from training.terminal.session import TerminalSession
 

@@ -14,9 +14,8 @@ from fastenv.skullking.rules import Play, score_bid, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase, Scoring
 from fastenv.skullking.view import card_name, table_view
 from training.apps.skullking.rules import blocks_of
-from training.run.game_view import GameView, ObservationBlock
+from training.run.game_view import YOU, GameView, ObservationBlock
 
-YOU = "You"
 KINDS = {kind: kind.name.lower() for kind in t.CardClass}
 
 
