@@ -79,14 +79,17 @@ def report(
         console.print(_tabulate_deals(judging, title, every, own))
         return EvaluationReport({MATCHES: _record_deals(every, own)}, costs=costs)
     plan, engine, results, _ = every[0]
+    met = results.players
+    scripted = (name for name in judging.scripted() if name in met)
+    compared_with = baseline or next(scripted, met[0])
     options = {**plan.options, **judging.report_options(engine)}
     if not judging.meets:
-        record = {each.plan.name: _record_episodes(judging, each, baseline) for each in every}
+        record = {each.plan.name: _record_episodes(judging, each, compared_with) for each in every}
         return EvaluationReport(record, results.record(), results, options, costs)
     options |= {} if plan.against is None else {"opponent": plan.against}
     named = (each.results.with_column("against", each.plan.name) for each in every)
     rows = [row for table in named for row in table.record()]
-    record = {MATCHES: _record_matches(judging, every, baseline)}
+    record = {MATCHES: _record_matches(judging, every, compared_with)}
     return EvaluationReport(record, rows, results, options, costs)
 
 
@@ -141,7 +144,7 @@ def _record_deals(every: Sequence[Played], about: Mapping[str, Any]) -> dict[str
     }
 
 
-def _record_episodes(judging: Judging, played: Played, baseline: str | None) -> dict[str, Any]:
+def _record_episodes(judging: Judging, played: Played, baseline: str) -> dict[str, Any]:
     """Make the record of episodes that everybody has played alone."""
     plan, engine = played.plan, played.engine
     return {
@@ -153,14 +156,12 @@ def _record_episodes(judging: Judging, played: Played, baseline: str | None) -> 
         "bootstrap": plan.resamples,
         **judging.report_options(engine),
         "backend": engine.backend,
-        "baseline": _find_baseline(judging, played, baseline),
+        "baseline": baseline,
         "policies": _record_policies(judging, played, baseline),
     }
 
 
-def _record_matches(
-    judging: Judging, every: Sequence[Played], baseline: str | None
-) -> dict[str, Any]:
+def _record_matches(judging: Judging, every: Sequence[Played], baseline: str) -> dict[str, Any]:
     """Make the record of the games against all opponent sets."""
     first, engine = every[0].plan, every[-1].engine
     policies = {each.plan.name: _record_policies(judging, each, baseline) for each in every}
@@ -175,7 +176,7 @@ def _record_matches(
         "players": engine.spec.num_agents,
         "agent_seat": engine.agent_seat,
         "backend": engine.backend,
-        "baseline": _find_baseline(judging, every[-1], baseline),
+        "baseline": baseline,
         "judged_by": first.decides,
         "games": first.episodes,
         "first_seed": first.seeds.start,
@@ -186,19 +187,10 @@ def _record_matches(
     }
 
 
-def _find_baseline(judging: Judging, played: Played, baseline: str | None) -> str:
-    """Find with whom the others are compared; see :func:`report`."""
-    met = played.results.players
-    scripted = (name for name in judging.scripted() if name in met)
-    return baseline or next(scripted, met[0])
-
-
-def _record_policies(
-    judging: Judging, played: Played, baseline: str | None
-) -> dict[str, dict[str, Any]]:
+def _record_policies(judging: Judging, played: Played, baseline: str) -> dict[str, dict[str, Any]]:
     """Make the entry of each player in the record of a comparison."""
     decides = played.plan.decides
-    gaps = played.drawn.gaps(_find_baseline(judging, played, baseline), decides)
+    gaps = played.drawn.gaps(baseline, decides)
     return {
         name: {
             "kind": judging.kind(name),
