@@ -162,6 +162,12 @@ def read_again(path: Path) -> checkpoint.State:
     return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
 
 
+def read_parameters(path: Path, member: int | None) -> Mapping[str, Any]:
+    """Read the parameters of an agent again; of an ensemble those of one network."""
+    parameters = read_again(path).model["policy"]
+    return parameters if member is None else parameters[str(member)]
+
+
 def make_trained(
     config: RunConfig,
     path: Path,

@@ -173,10 +173,6 @@ class GameSession:
 
     # -- going back ------------------------------------------------------------------------------
 
-    def go(self, branch: int, index: int) -> None:
-        """Show another moment; see :meth:`training.playing.history.History.go`."""
-        self.history.go(branch, index)
-
     def back(self) -> None:
         """Show the moment before, in a game of a person the last one at which it decided."""
         for index, _ in islice(self.history.way(), 1, None):

@@ -305,7 +305,7 @@ class ClientSession:
     def _on_go(self, message: messages.Go) -> None:
         game, shown = self._require_single()
         self._running = False
-        game.go(message.branch, message.index)
+        game.history.go(message.branch, message.index)
         game.resume()
         shown.go()
         self._tell_log()

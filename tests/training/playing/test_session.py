@@ -81,7 +81,7 @@ def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
     session = GameSession(make_table(["heuristic", Person, "random", "random"]), branches=branches)
     play(session, 8)
     rows, lines = session.rows.copy(), session.history.lines(99)
-    session.go(0, 1)
+    session.history.go(0, 1)
     assert session.waits
     assert not session.is_newest
     session.resume()
@@ -92,7 +92,7 @@ def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
     play(session, 6)
     assert "You 2" in session.history.lines(99)[0]
     if branches:
-        session.go(0, 8)
+        session.history.go(0, 8)
         assert session.rows.tobytes() == rows.tobytes()
         assert session.history.lines(99) == lines
     else:
