@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fastenv.registry import short_id
 from training.evaluation.judging import get_judging
 from training.logs.run_data import groups_of, is_interval
-from training.players.card import Result, format_front_matter, make_metadata, make_table
+from training.players.card import Result, format_front_matter, format_table, make_metadata
 from training.players.trained import TrainedAgent, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
@@ -52,7 +52,7 @@ def results_of(run: RunFolder, trained: TrainedAgent) -> Iterator[Result]:
 def _describe_results(results: Sequence[Result]) -> str:
     if not results:
         return "This checkpoint has not been evaluated.\n"
-    return f"Found by `python -m training evaluate`.\n\n{make_table(results)}\n"
+    return f"Found by `python -m training evaluate`.\n\n{format_table(results)}\n"
 
 
 def _describe_training(run: RunFolder, trained: TrainedAgent) -> str:

@@ -18,7 +18,7 @@ from training.run import files
 from training.run.options import canonical_json, check_plain
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.seating import make_table
+from training.studio.seating import make_game_table
 
 FORMAT, VERSION = "fastenv-moment", 1
 KEYS = {"format", "version", "env", "options", "players", "row", "hash"}
@@ -105,9 +105,9 @@ def seat(moment: KeptMoment, places: Places, seed: int) -> GameTable:
         If no game can be in that row.
     """
     try:
-        table = make_table(moment.env, moment.options, moment.players, seed, places)
+        table = make_game_table(moment.env, moment.options, moment.players, seed, places)
     except (FastEnvError, OSError):
-        table = make_table(moment.env, moment.options, [PERSON], seed, places)
+        table = make_game_table(moment.env, moment.options, [PERSON], seed, places)
     dtype = table.engine.spec.state_dtype
     if len(moment.row) != dtype.itemsize:
         length, size = len(moment.row), dtype.itemsize

@@ -103,7 +103,7 @@ def load(name: str, places: Places, bots: Sequence[str]) -> Seated:
     return load_who(places.check_player(name, bots), Path(places.runs))
 
 
-def make_table(
+def make_game_table(
     env: str,
     options: Mapping[str, Any],
     players: Sequence[str],

@@ -25,7 +25,7 @@ from training.studio import forms, kept, messages, prove, tiles, timeline
 from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
-from training.studio.seating import make_table, seat_again
+from training.studio.seating import make_game_table, seat_again
 from training.studio.show import Shown
 from training.studio.thought import Thinker, find_adviser
 
@@ -188,12 +188,14 @@ class ClientSession:
             _PREPARED.add(name)
             players = forms.agents_for(name, self._places)[:1] or [PERSON]
             with suppress(FastEnvError, OSError):  # who asks for such a game is told why not
-                make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
+                make_game_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
 
     def _on_begin(self, message: messages.Begin) -> None:
         seed = secrets.randbelow(2**31) if message.seed is None else message.seed
         lanes = message.lanes
-        table = make_table(message.env, message.options, message.players, seed, self._places, lanes)
+        table = make_game_table(
+            message.env, message.options, message.players, seed, self._places, lanes
+        )
         table.engine.reset_many(seeds=seed)
         table.begin()
         self._adopt(table, seed)

@@ -8,7 +8,7 @@ from typing import Any
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
 from training.studio.places import Places
-from training.studio.seating import make_table
+from training.studio.seating import make_game_table
 from training.studio.show import Visits
 
 
@@ -48,7 +48,7 @@ class Tiles:
         """Return a table of one lane that stands where a lane does."""
         table = self._table
         lane = min(lane, table.engine.num_envs - 1)
-        picked = make_table(table.env, table.options, table.asked, lane, places)
+        picked = make_game_table(table.env, table.options, table.asked, lane, places)
         picked.engine.reset_many(seeds=[lane])
         picked.go(self._game.rows[[lane]])
         return picked

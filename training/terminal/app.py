@@ -229,7 +229,7 @@ class App(textual.app.App[None]):
             self._write("thought", self._draw_thought(lane, room - 6))
             self._write("events", Text("\n").join(map(text.style_news, session.news(EVENTS))))
             for name, rows in self._list_figures(lane):
-                self._write(name, panels.make_table(rows) if rows else None)
+                self._write(name, panels.make_grid(rows) if rows else None)
         self._write("choice", self._draw_choice(lane))
         self._write("moves", self._draw_moves(legal))
         self._write("status", self._draw_status())

@@ -29,7 +29,7 @@ def format_number(value: float | None, digits: int = 2) -> str:
     return f"{value:,.{digits}f}"
 
 
-def make_table(rows: Sequence[tuple[str, str]]) -> Table:
+def make_grid(rows: Sequence[tuple[str, str]]) -> Table:
     """Return names and values in two columns."""
     shown = Table.grid(padding=(0, 1))
     shown.add_column(style="dim", no_wrap=True)

@@ -184,10 +184,10 @@ def _make_watched_table(
     require(len(entrants) <= seats, "--against", names[1:], f"1 to {seats - 1} players")
     seated = [entrants[k % len(entrants)] for k in range(seats)]
     check_think(args.think, names, table.make(1).game)
-    return _make_table(table, seated, args.sample)
+    return _make_seated(table, seated, args.sample)
 
 
-def _make_table(table: ContestTable, seated: Sequence[Entrant], sample: bool | None) -> Source:
+def _make_seated(table: ContestTable, seated: Sequence[Entrant], sample: bool | None) -> Source:
     """Make the source of a table whose seats are taken."""
     names = number_names([each.short for each in seated])
     players = [partial(make_player, each.who, sample=sample) for each in seated]
@@ -222,7 +222,7 @@ def make_played(args: argparse.Namespace) -> Source:
     require(0 <= args.seat < seats, "--seat", args.seat, f"from 0 to {seats - 1}")
     seated = [entrants[k % len(entrants)] for k in range(seats - 1)]
     seated.insert(args.seat, Entrant(YOU, _make_person(args, against, table.make(1).game)))
-    return replace(_make_table(table, seated, args.sample), most=1)
+    return replace(_make_seated(table, seated, args.sample), most=1)
 
 
 def _make_person(args: argparse.Namespace, against: Sequence[str], game: Any) -> MakePlayer:

@@ -261,13 +261,13 @@ def test_a_report_with_a_fault_is_answered_in_a_sentence(studio, monkeypatch):
 
 def test_what_takes_longer_is_told_once_a_second(studio, monkeypatch):
     """Compiling for a first game takes half a minute: the page must not look as if it were dead."""
-    release, original = threading.Event(), seating.make_table
+    release, original = threading.Event(), seating.make_game_table
 
     def slow(*args):
         assert release.wait(60)
         return original(*args)
 
-    monkeypatch.setattr("training.studio.session.make_table", slow)
+    monkeypatch.setattr("training.studio.session.make_game_table", slow)
     with talk(studio) as socket:
         socket.recv(10)
         begin = {"kind": "begin", "env": "SkullKingFlat-v0", "players": ["person"], "seed": 1}

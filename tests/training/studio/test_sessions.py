@@ -362,7 +362,7 @@ def test_looking_at_a_game_refuses_nothing(asked, monkeypatch):
     def fail(*_):
         raise ConfigError("no such game")
 
-    monkeypatch.setattr("training.studio.session.make_table", fail)
+    monkeypatch.setattr("training.studio.session.make_game_table", fail)
     monkeypatch.setattr("training.studio.session._PREPARED", set())
     assert asked.ask("describe", env=SKULL) == {}
 

@@ -25,7 +25,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.seeds import Plan
+from training.apps.drmario.seeds import SeedPlan
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import exit_status, new_parser
@@ -221,7 +221,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _search_games(args: argparse.Namespace) -> None:
-    plan = Plan(args.levels, args.speeds, args.seeds)
+    plan = SeedPlan(args.levels, args.speeds, args.seeds)
     require(1 <= args.width <= MOST_WIDTH, "--width", args.width, f"from 1 to {MOST_WIDTH:,}")
     if args.out is not None:
         files.prepare("--out", args.out)
