@@ -21,8 +21,7 @@ from fastenv.ticker import tell_progress
 from training.evaluation.intervals import RESAMPLES
 from training.evaluation.loop import GiveUp, Loop, Prepare
 from training.evaluation.results import Estimates, Recorder, Results, add_costs, join
-from training.players.names import Who, make_player, name_in_line
-from training.players.player import MakePlayer
+from training.players.names import AnyPlayer, make_player, name_in_line
 from training.players.policy import Policy
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
@@ -46,7 +45,7 @@ class Entrant:
     """
 
     name: str
-    who: Who | MakePlayer
+    who: AnyPlayer
 
     @property
     def base(self) -> Policy | str:
@@ -133,7 +132,7 @@ class Evaluation:
         """Episodes of each who plays."""
         return len(self.seeds) * self.rotations
 
-    def by(self, players: Mapping[str, Who | MakePlayer]) -> Evaluation:
+    def by(self, players: Mapping[str, AnyPlayer]) -> Evaluation:
         """Copy the evaluation with other players."""
         return replace(self, who=[Entrant(name, who) for name, who in players.items()])
 

@@ -27,8 +27,7 @@ from training.evaluation.results import (
     list_columns,
 )
 from training.logs.run_data import describe_opponents
-from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
-from training.players.player import MakePlayer
+from training.players.names import RANDOM_LEGAL, AnyPlayer, Who, find_player, load_who
 from training.players.trained import TrainedAgent
 from training.run import games
 from training.run.config import RunConfig
@@ -216,7 +215,7 @@ class Judging:
 
     def players_of(
         self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
-    ) -> Mapping[str, Who | MakePlayer]:
+    ) -> Mapping[str, AnyPlayer]:
         """Return the players by name: the agent, and in an evaluation those it is compared with."""
         own = trained.players()
         if purpose != EVALUATE:

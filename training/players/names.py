@@ -37,6 +37,7 @@ class SearchingAgent(Protocol):
 
 
 Who = Policy | SearchingAgent | str  # a trained agent, one that searches, or a bot by its name
+AnyPlayer = Who | MakePlayer  # or what makes a player
 
 
 def find_base(who: Who) -> Policy | str:
@@ -88,9 +89,7 @@ def load_who(
     return load_policy(path, member=member)
 
 
-def load_for(
-    env: str, name: str, runs: Path = Path("runs"), *, flag: str = "who"
-) -> Who | MakePlayer:
+def load_for(env: str, name: str, runs: Path = Path("runs"), *, flag: str = "who") -> AnyPlayer:
     """Load a player of an environment by name, and refuse everybody else.
 
     Parameters
@@ -130,7 +129,7 @@ def load_for(
 
 
 def make_player(
-    who: Who | MakePlayer, engine: Any, *, beside: bool = False, sample: bool | None = None
+    who: AnyPlayer, engine: Any, *, beside: bool = False, sample: bool | None = None
 ) -> Player:
     """Make a player of an engine.
 

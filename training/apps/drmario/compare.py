@@ -24,10 +24,7 @@ from training.run.envs import with_defaults
 from training.run.games import Column
 
 if TYPE_CHECKING:  # they import torch, which a parser does not need
-    from training.players.names import Who
-    from training.players.player import MakePlayer
-
-    Playing = Who | MakePlayer
+    from training.players.names import AnyPlayer
 
 Key = TypeVar("Key")
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}  # for players who look at rows
@@ -40,7 +37,7 @@ LANES = 256  # episodes that are played at once
 
 def load_player(
     name: str, runs: Path = Path("runs"), *, flag: str = "who"
-) -> tuple[Playing, dict[str, Any] | None]:
+) -> tuple[AnyPlayer, dict[str, Any] | None]:
     """Load who plays placements, by name: :func:`training.players.names.load_for`.
 
     Returns
@@ -58,7 +55,7 @@ def load_player(
 
 
 def play_games(
-    player: Playing,
+    player: AnyPlayer,
     games: Sequence[Game],
     options: Mapping[str, Any] | None = None,
     *,

@@ -31,7 +31,7 @@ from training.run.options import require
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.apps.drmario.compare import Playing
+    from training.players.names import AnyPlayer
 
 ABOUT = """\
 Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
@@ -248,7 +248,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 def _find_players(
     args: argparse.Namespace,
-) -> tuple[dict[str, Any], dict[float | None, Playing]]:
+) -> tuple[dict[str, Any], dict[float | None, AnyPlayer]]:
     """Find the options of the environment, and the players by risk quantile, None without one."""
     from training.apps.drmario.evaluator.lookahead import DEPTH, LOOKAHEAD
 
@@ -273,7 +273,7 @@ def _find_players(
 
 
 def play_plan(
-    player: Playing, plan: SeedPlan, options: Mapping[str, Any], *, sample: bool
+    player: AnyPlayer, plan: SeedPlan, options: Mapping[str, Any], *, sample: bool
 ) -> Results:
     """Play all episodes of all games; see :func:`training.apps.drmario.compare.play_games`."""
     games = [(level, speed, seeds_of(level)[index]) for level, speed, index in plan.games()]

@@ -25,8 +25,8 @@ from training.apps.skullking.columns import ROUNDS
 from training.evaluation.intervals import share
 from training.evaluation.loop import Loop
 from training.players.contest_table import ContestTable
-from training.players.names import Who, make_player
-from training.players.player import MakePlayer, begin_all, every_lane
+from training.players.names import AnyPlayer, make_player
+from training.players.player import begin_all, every_lane
 from training.run import files
 from training.run.options import Options, Text, Whole, option, require
 
@@ -156,7 +156,7 @@ def _deal(engine: BatchEngine, row: np.void, hand: Hand) -> bytes:
     return packed
 
 
-def decide(who: Who | MakePlayer, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
+def decide(who: AnyPlayer, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
     """Choose the actions of a player in rows, int32 (n,).
 
     Parameters
@@ -173,7 +173,7 @@ def decide(who: Who | MakePlayer, engine: BatchEngine, rows: np.ndarray) -> np.n
     return player.act(engine, every_lane(engine))
 
 
-def bid_hands(who: Who | MakePlayer, hands: Sequence[Hand]) -> list[int]:
+def bid_hands(who: AnyPlayer, hands: Sequence[Hand]) -> list[int]:
     """Return the bid of a player on each hand."""
     engine = TABLE.make(len(hands))
     bids: list[int] = decide(who, engine, deal_hands(hands, engine)).tolist()
@@ -207,7 +207,7 @@ class Bids:
         return made
 
 
-def play_rounds(who: Who | MakePlayer, rounds: int, first_seed: int) -> Bids:
+def play_rounds(who: AnyPlayer, rounds: int, first_seed: int) -> Bids:
     """Let four of a player play whole games.
 
     Parameters

@@ -28,7 +28,7 @@ from training.evaluation.results import EvaluationReport
 from training.evaluation.tables import format_interval, make_table
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
-from training.players.names import Who
+from training.players.names import AnyPlayer
 from training.players.player import MakePlayer
 from training.players.trained import DRAWN, WITHOUT, TrainedAgent
 from training.run.config import RunConfig
@@ -149,7 +149,7 @@ class SkullKingJudging(Judging):
 
     def players_of(
         self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
-    ) -> Mapping[str, Who | MakePlayer]:
+    ) -> Mapping[str, AnyPlayer]:
         """Make the players of whole games by name.
 
         At the end of a training these are bots, and who shares a half with a pair of networks; in a

@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # they import torch, which --help does not need
     from rich.console import Console
 
     from training.evaluation.judging import Judging
-    from training.players.names import Who
-    from training.players.player import MakePlayer
+    from training.players.names import AnyPlayer
     from training.run.config import RunConfig
 
 ABOUT = """\
@@ -168,7 +167,7 @@ def _measure(
     for block, (seed, folder) in enumerate(runs.items()):
         agent, record = train_to_end(folder)
         trained.append(record)
-        players: dict[str, Who | MakePlayer] = {POLICY: agent.players()[AGENT]}
+        players: dict[str, AnyPlayer] = {POLICY: agent.players()[AGENT]}
         players |= judging.scripted()
         begin = plan.seeds.start + block * plan.episodes
         part = replace(plan, seeds=range(begin, begin + plan.episodes))
