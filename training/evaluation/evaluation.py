@@ -21,7 +21,7 @@ from fastenv.ticker import tell_progress
 from training.evaluation.intervals import RESAMPLES
 from training.evaluation.loop import GiveUp, Loop, Prepare
 from training.evaluation.results import Estimates, Recorder, Results, add_costs, join
-from training.players.names import AnyPlayer, make_player, name_in_line
+from training.players.names import AnyPlayer, find_base, make_player, name_in_line
 from training.players.policy import Policy
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
@@ -50,10 +50,7 @@ class Entrant:
     @property
     def base(self) -> Policy | str:
         """The trained agent or the bot behind it: itself, unless it searches."""
-        if isinstance(self.who, Policy | str):
-            return self.who
-        base: Policy | str = self.who.base  # type: ignore[union-attr]
-        return base
+        return find_base(self.who)  # type: ignore[arg-type]
 
     @property
     def short(self) -> str:
