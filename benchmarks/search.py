@@ -21,9 +21,9 @@ from training.bench.targets import Row
 from training.bench.timing import Work
 from training.evaluation.loop import Loop
 from training.players.bots import Bot
+from training.players.contest_table import ContestTable
 from training.players.network import seat_policy
 from training.players.player import begin_all, every_lane
-from training.players.table import Table
 from training.players.trained import load_policy
 from training.search.agent import SearchAgent
 from training.search.options import SearchOptions
@@ -31,7 +31,7 @@ from training.search.options import SearchOptions
 ROWS, WORLDS = 4096, 32
 TABLES = 256  # that play side by side
 BOT = "heuristic"
-TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
+TABLE = ContestTable("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 ROUND = 9  # index of the round of ten cards
 AGENT = "pretrained/skullking"
 

@@ -22,8 +22,8 @@ from tools.command import new_parser, refusing
 from training import load_policy
 from training.evaluation import exploitability
 from training.evaluation.trainings import parse_seeds, seconds_of
+from training.players.contest_table import ContestTable
 from training.players.export import export
-from training.players.table import Table
 from training.run import checkpoint, files, machine
 from training.run.folder import RunFolder
 from training.run.options import require
@@ -52,7 +52,7 @@ def measure_run(run: RunFolder, levels: list[exploitability.HistoryLevel]) -> di
     levels : list of HistoryLevel
         All histories of its game.
     """
-    table = Table(run.config.env, {})
+    table = ContestTable(run.config.env, {})
     curve = []
     with tempfile.TemporaryDirectory() as folder:
         for path in checkpoint.list_whole(run.checkpoints):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,27 +20,45 @@ from fastenv.options import parse_option
 from fastenv.registry import short_id
 from training.run import files, machine
 from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
+from training.run.folder import RunFolder
 from training.run.names import base_of, is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:  # the help need not wait for it
     from training.run.config import RunConfig
     from training.run.sections import EvaluationConfig
+    from training.search.agent import SearchAgent
 
 ABOUT = """\
 Evaluate a trained run, bots (--bots), or several agents (--against).
 """
-# Options that only some of what can be evaluated has a use for.
-_OF_GAMES = (
-    *("episodes", "games", "opponents", "bids", "only", "time_max", "max_steps"),
-    "best_times",
+# Options that only some of the ways to evaluate have a use for, those of some games first.
+_OPTIONS = (
+    *("episodes", "games", "opponents", "bids", "only", "time_max", "max_steps", "best_times"),
+    *("checkpoint", "member", "replays", "bot", "run_id", "output_path", "set", "env", "sample"),
 )
-_OF_BOTS = ("bot", "run_id", "output_path")
-_OF_RUNS = ("checkpoint", "member", "replays")
-_OF_TABLES = ("set",)
-_AT_TABLES = ("games",)
+_OF_BOTS = ("episodes", "seed", "max_steps", "time_max", "opponents")  # if the game has them
 _IN_ITS_PLACE = {"episodes": "games", "games": "episodes"}  # what says how much is played
 _SETTINGS = ("games", "episodes", "opponents", "bids", "seed", "max_steps", "replays")
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to evaluate.
+
+    Parameters
+    ----------
+    what : str
+        What refusals of other options call it.
+    uses : tuple of str
+        The options that it has a use for, of those that only some ways have.
+    play : callable
+        Plays, and prints the results; returns the record for ``--output-path``.
+    """
+
+    what: str
+    uses: tuple[str, ...]
+    play: Callable[[], Mapping[str, Any]]
 
 
 def parser() -> argparse.ArgumentParser:
@@ -76,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> None:
+def refuse_unused(args: argparse.Namespace, way: Way) -> None:
     """Refuse options that the evaluation does not use.
 
     Raises
@@ -84,84 +104,66 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
     ConfigError
         Names the first of them.
     """
-    unused = tuple(names)
-    for name in unused:
+    for name in _OPTIONS:
         value = getattr(args, name)
-        if value is not None:
+        if name not in way.uses and value is not None:
             flag = "--" + name.replace("_", "-")
             other = _IN_ITS_PLACE.get(name)
-            instead = f"; use --{other} {value}" if other and other not in unused else ""
+            instead = f"; use --{other} {value}" if other in way.uses else ""
             raise ConfigError(
-                f"{flag} {value}: must be left out with {what}: it is not used there{instead}."
+                f"{flag} {value}: must be left out with {way.what}: it is not used there{instead}."
             )
 
 
-def play_bots(args: argparse.Namespace) -> None:
-    """Evaluate scripted players alone; print the results and, if asked to, write them."""
-    from training.evaluation import side_by_side, tables
+def find_way(args: argparse.Namespace) -> Way:
+    """Find the way to evaluate that a command line asks for.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If there is none, or no such agent.
+    """
+    if args.bots != (args.run is None) or (args.bots and args.against):
+        raise ConfigError("evaluate either a RUN or --bots.")
     from training.evaluation.judging import get_judging
 
-    env = short_id(args.env or DEFAULT_ENVS["bots"])
-    names = ("episodes", "seed", "max_steps", "time_max", "opponents")
-    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    usable = set(names) & set(get_judging(env).uses)
-    unused = (n for n in _OF_GAMES if n not in usable)
-    refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, "sample", *unused))
-    if args.opponents is not None:
-        settings["opponents"] = [*split_names(args.opponents)]
-    if args.output_path is not None:
-        files.prepare("--output-path", args.output_path)
-    results = side_by_side.play_bots(tables.console(), env, args.bot, settings)
-    if args.output_path is None:
-        return
-    report = {
-        "run_id": args.run_id or f"bots-{machine.now()}",
-        "generated_at": machine.now(),
-        **results,
-        **machine.taken_on(),
-    }
-    files.write_json(args.output_path, report)
+    if args.bots:
+        env = short_id(args.env or DEFAULT_ENVS["bots"])
+        own = (name for name in get_judging(env).uses if name in _OF_BOTS)
+        uses = (*own, "env", "bot", "run_id", "output_path")
+        return Way("--bots", uses, partial(play_bots, args, env))
+    if args.against is not None and not _meets_nobody(args):
+        uses = ("games", "set", "env", "sample", "output_path")
+        return Way("--against", uses, partial(play_table, args))
+    if is_search(args.run):
+        run, name, searcher = _load_searcher(args)
+        uses = ("checkpoint", "member", "output_path")
+        play = partial(evaluate_run, args, run, name, searcher)
+    else:
+        run = RunFolder.find(args.run, args.runs)
+        uses = ("checkpoint", "member", "replays", "sample")
+        play = partial(evaluate_run, args, run, args.checkpoint)
+    if args.against is not None:
+        uses, play = ("sample", "output_path"), partial(play_beside, args, run)
+    env = run.config.env
+    return Way(f"a run of {env}", (*get_judging(env).uses, *uses), play)
 
 
-def play_table(args: argparse.Namespace) -> None:
-    """Evaluate agents and bots at one table; print the results and, if asked to, write them."""
-    unused = [name for name in _OF_GAMES if name not in _AT_TABLES]
-    refuse_unused(args, "--against", (*unused, *_OF_RUNS, "bot", "run_id"))
-    if args.output_path is not None:
-        files.prepare("--output-path", args.output_path)
-    from training.evaluation import contest, standings, tables
+def _load_searcher(args: argparse.Namespace) -> tuple[RunFolder, str | None, SearchAgent]:
+    """Load a trained agent that searches; return its run and checkpoint too."""
+    from training.players.trained import find_run
+    from training.search import agent
 
-    players = contest.load_players([args.run, *args.against], args.runs)
-    games = 1000 if args.games is None else args.games
-    options = dict(args.set or ())
-    settings: dict[str, Any] = {"seed": args.seed or 0, "sample": args.sample}
-    results = contest.contest(players, games, env=args.env, options=options, **settings)
-    standings.show(tables.console(), results)
-    if args.output_path is not None:
-        report = {**machine.taken_on(), **results.record(), "set": options}
-        files.write_json(args.output_path, report)
+    searcher = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
+    if isinstance(searcher.base, str):
+        raise ConfigError(
+            f"{args.run}: {searcher.base} is no trained agent; a bot that searches is evaluated by "
+            f"--bots --bot {args.run}, or at a table with --against."
+        )
+    return *find_run(searcher.base.path), searcher
 
 
-def play_beside(args: argparse.Namespace) -> None:
-    """Evaluate agents and bots of a game for one on the same episodes; print and write likewise."""
-    from training.run.folder import RunFolder
-
-    root = args.runs
-    run = RunFolder.find(args.run, root)
-    options, further = _make_settings(
-        args, run.config, (*_OF_RUNS, "bot", "run_id", *_OF_TABLES, "env")
-    )
-    if args.output_path is not None:
-        files.prepare("--output-path", args.output_path)
-    from training.evaluation import side_by_side, tables
-
-    how = options, further, bool(args.sample)
-    record = side_by_side.compare_agents(tables.console(), run, args.against, root, *how)
-    if args.output_path is not None:
-        files.write_json(args.output_path, {**record, **machine.taken_on()})
-
-
-def meets_nobody(args: argparse.Namespace) -> bool:
+def _meets_nobody(args: argparse.Namespace) -> bool:
     """Tell whether the evaluated run is an agent of a game for one player.
 
     Raises
@@ -173,7 +175,6 @@ def meets_nobody(args: argparse.Namespace) -> bool:
     if not any(folder.is_dir() for folder in (Path(name), args.runs / name)):
         return False
     from training.evaluation.side_by_side import is_for_one
-    from training.run.folder import RunFolder
 
     alone = is_for_one(RunFolder.find(name, args.runs).config.env)
     if alone and is_search(args.run):
@@ -184,54 +185,63 @@ def meets_nobody(args: argparse.Namespace) -> bool:
     return alone
 
 
-def evaluate_run(args: argparse.Namespace) -> None:
-    """Evaluate a run with the options of a command line over those of its config."""
-    from training.run.folder import RunFolder
+def play_bots(args: argparse.Namespace, env: str) -> dict[str, Any]:
+    """Evaluate scripted players alone."""
+    from training.evaluation import side_by_side, tables
 
-    run = RunFolder.find(args.run, args.runs)
-    options, further = _make_settings(args, run.config, (*_OF_BOTS, *_OF_TABLES, "env"))
+    settings = {name: getattr(args, name) for name in _OF_BOTS if getattr(args, name) is not None}
+    if args.opponents is not None:
+        settings["opponents"] = [*split_names(args.opponents)]
+    return {
+        "run_id": args.run_id or f"bots-{machine.now()}",
+        "generated_at": machine.now(),
+        **side_by_side.play_bots(tables.console(), env, args.bot, settings),
+        **machine.taken_on(),
+    }
+
+
+def play_table(args: argparse.Namespace) -> dict[str, Any]:
+    """Evaluate agents and bots at one table."""
+    from training.evaluation import contest, standings, tables
+
+    players = contest.load_players([args.run, *args.against], args.runs)
+    games = 1000 if args.games is None else args.games
+    options = dict(args.set or ())
+    settings: dict[str, Any] = {"seed": args.seed or 0, "sample": args.sample}
+    results = contest.contest(players, games, env=args.env, options=options, **settings)
+    standings.show(tables.console(), results)
+    return {**machine.taken_on(), **results.record(), "set": options}
+
+
+def play_beside(args: argparse.Namespace, run: RunFolder) -> dict[str, Any]:
+    """Evaluate agents and bots of a game for one on the same episodes."""
+    from training.evaluation import side_by_side, tables
+
+    how = (*_make_settings(args, run.config), bool(args.sample))
+    record = side_by_side.compare_agents(tables.console(), run, args.against, args.runs, *how)
+    return {**record, **machine.taken_on()}
+
+
+def evaluate_run(
+    args: argparse.Namespace,
+    run: RunFolder,
+    name: str | None,
+    searcher: SearchAgent | None = None,
+) -> dict[str, Any]:
+    """Evaluate a run, or its agent with search, by the options of a command over its config's."""
+    options, further = _make_settings(args, run.config)
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
 
-    which: dict[str, Any] = {"name": args.checkpoint, "member": args.member}
-    evaluate(run, options, tables.console(), **which, sample=bool(args.sample), **further)
-
-
-def evaluate_search(args: argparse.Namespace) -> None:
-    """Evaluate a run whose agent searches; print the record and, if asked to, write it."""
-    if args.output_path is not None:
-        files.prepare("--output-path", args.output_path)
-    from training.evaluation import run_evaluation, tables
-    from training.players.trained import find_run, load
-    from training.search import agent
-
-    searcher = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
-    if isinstance(searcher.base, str):
-        raise ConfigError(
-            f"{args.run}: {searcher.base} is no trained agent; a bot that searches is evaluated by "
-            f"--bots --bot {args.run}, or at a table with --against."
-        )
-    run, name = find_run(searcher.base.path)
-    unused = ("bot", "run_id", "replays", "sample", *_OF_TABLES, "env")
-    options, further = _make_settings(args, run.config, unused)
-    options = options.replace(replays=0)
-    trained = load(run, name, searcher.base.member)
-    record = run_evaluation.evaluate_search(
-        run, trained, searcher, options, tables.console(), further
-    )
-    if args.output_path is not None:
-        files.write_json(args.output_path, record)
+    options = options if searcher is None else options.replace(replays=0)
+    which: dict[str, Any] = {"name": name, "member": args.member, "searcher": searcher}
+    return evaluate(run, options, tables.console(), **which, sample=bool(args.sample), **further)
 
 
 def _make_settings(
-    args: argparse.Namespace, config: RunConfig, others: Iterable[str]
+    args: argparse.Namespace, config: RunConfig
 ) -> tuple[EvaluationConfig, dict[str, Any]]:
     """Make the options of a run's evaluation, and its further arguments."""
-    from training.evaluation.judging import get_judging
-
-    used = get_judging(config.env).uses
-    unused = (name for name in (*_OF_GAMES, *others) if name not in used)
-    refuse_unused(args, f"a run of {config.env}", unused)
     changes = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:
         changes["opponents"] = split_names(args.opponents)
@@ -246,14 +256,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _evaluate(args: argparse.Namespace) -> None:
-    if args.bots != (args.run is None) or (args.bots and args.against):
-        raise ConfigError("evaluate either a RUN or --bots.")
-    if args.against is not None:
-        play_beside(args) if meets_nobody(args) else play_table(args)
-    elif args.bots:
-        play_bots(args)
-    else:
-        evaluate_search(args) if is_search(args.run) else evaluate_run(args)
+    way = find_way(args)
+    refuse_unused(args, way)
+    if args.output_path is not None:
+        files.prepare("--output-path", args.output_path)
+    record = way.play()
+    if args.output_path is not None:
+        files.write_json(args.output_path, record)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         from rich.console import Console
 
         from training.terminal import sources, text
-        from training.terminal.session import Session
+        from training.terminal.session import TerminalSession
 
     console = Console(highlight=False)
     try:
@@ -58,7 +58,7 @@ def main(argv: list[str] | None = None) -> int:
             args.seed = int(np.random.default_rng().integers(2**31))
         require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
         with print_dots("loading"):
-            session = Session(sources.make_played(args), seed=args.seed)
+            session = TerminalSession(sources.make_played(args), seed=args.seed)
         if text.is_needed(args):
             text.play(console, session)
         else:

@@ -142,14 +142,14 @@ def film(run: RunFolder) -> str:
     from dataclasses import replace
 
     from training.terminal import sources, text
-    from training.terminal.session import Session
+    from training.terminal.session import TerminalSession
 
     path = run.path / "film.gif"
     try:
         source = sources.make_trained(str(run.path), run.path.parent, {})
         source = replace(source, limit=FILMED)
         with print_dots("filming"):
-            text.film(Session(source), path, FILM_FPS)
+            text.film(TerminalSession(source), path, FILM_FPS)
     except (FastEnvError, ImportError) as error:
         return f"no film: {error}"
     return f"a game of it: {path}"

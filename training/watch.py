@@ -72,7 +72,7 @@ def _watch(args: argparse.Namespace) -> None:
 
     with print_dots("loading"):
         from training.terminal import sources, text
-        from training.terminal.session import MOST, Session
+        from training.terminal.session import MOST, TerminalSession
 
         is_text = args.out is not None or text.is_needed(args)
         most = 1 if is_text else MOST
@@ -86,7 +86,7 @@ def _watch(args: argparse.Namespace) -> None:
             from training.terminal.app import App
 
             source = replace(sources.show_more(source), endless=limit is None)
-            session = Session(source, args.envs, args.seed)
+            session = TerminalSession(source, args.envs, args.seed)
             session.maximum = args.delay == 0
             app = App(session, args.best_times)
     if not is_text:
@@ -95,11 +95,11 @@ def _watch(args: argparse.Namespace) -> None:
     if args.out is None:
         from rich.console import Console
 
-        session = Session(source, seed=args.seed)
+        session = TerminalSession(source, seed=args.seed)
         text.watch(Console(highlight=False), session, args.think, args.delay)
         return
     with print_dots("filming"):
-        count = text.film(Session(source, seed=args.seed), args.out, args.fps)
+        count = text.film(TerminalSession(source, seed=args.seed), args.out, args.fps)
     print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
 
 

@@ -314,7 +314,7 @@ def test_nested_networks_come_back_as_they_were(tmp_path):
 def test_a_card_shows_results_with_the_ends_of_their_intervals():
     metrics = {"win_rate": (0.61234567, 0.58, 0.64), "episodes": (4000.0,)}
     result = card.Result("fastenv/Prospector-v0", "against 3 x rule_hard", metrics, "abc", "r.json")
-    assert card.make_table([result]).splitlines() == [
+    assert card.format_table([result]).splitlines() == [
         "| conditions | measure | value, 95 % interval |",
         "| --- | --- | --- |",
         "| against 3 x rule_hard | win rate | 0.61235 [0.58, 0.64] |",

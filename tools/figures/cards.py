@@ -26,7 +26,7 @@ def metadata(agent: str) -> str:
 
 def table(agent: str) -> str:
     """Return the results of a card as a table."""
-    return card.make_table(results(agent))
+    return card.format_table(results(agent))
 
 
 def results(agent: str) -> list[Result]:

@@ -19,7 +19,7 @@ from fastenv.errors import ConfigError
 from training.run import games
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
-from training.run.engine import Engine
+from training.run.engine import Engine, step_columns
 
 # Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
 _TICKS, _STEPS, _INVALID, _EPISODES, _TERMINATED, _TRUNCATED = range(6)
@@ -265,14 +265,6 @@ class Windows(Callback):
     def restore(self, saved: State) -> None:
         """Restore from a checkpoint."""
         self._windows.restore(saved.values["windows"])
-
-
-def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Read info columns of the step just made, of the ended episode in lanes where one ended."""
-    ended = (engine.terminated | engine.truncated) != 0
-    if not ended.any():
-        return {name: engine.info[name] for name in names}
-    return {name: np.where(ended, engine.final_info[name], engine.info[name]) for name in names}
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def _show(replay: replays.Replay, name: str, args: argparse.Namespace) -> None:
         text.print_frames(replays.render_frames(replay, "ansi", args.backend), args.fps)
         return
     from training.terminal.app import App
-    from training.terminal.session import Session
+    from training.terminal.session import TerminalSession
 
     source = sources.make_replay(replay, name, args.backend)
-    App(Session(replace(sources.show_more(source), delay=1.0 / args.fps))).run()
+    App(TerminalSession(replace(sources.show_more(source), delay=1.0 / args.fps))).run()

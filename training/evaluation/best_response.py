@@ -25,8 +25,8 @@ from training.evaluation.intervals import Interval, half_width, over_seeds
 from training.evaluation.results import Results, join
 from training.evaluation.tables import format_interval, make_table
 from training.evaluation.trainings import Training, fit_to_time, train_or_resume
+from training.players.contest_table import ContestTable
 from training.players.policy import Policy
-from training.players.table import Table
 from training.run import files, games
 from training.run.config import RunConfig
 from training.run.names import SEARCH as PREFIX
@@ -78,7 +78,7 @@ class Measured:
 
     Parameters
     ----------
-    table : Table
+    table : ContestTable
     agent : str
         A path or the name of a bot.
     games : int
@@ -86,7 +86,7 @@ class Measured:
         First of the deals.
     """
 
-    table: Table
+    table: ContestTable
     agent: str
     games: int
     seed: int
@@ -146,14 +146,16 @@ class Measured:
 # -- what is trained -------------------------------------------------------------------------------
 
 
-def train_config(base: RunConfig, table: Table, agent: str, way: str, seed: int) -> RunConfig:
+def train_config(
+    base: RunConfig, table: ContestTable, agent: str, way: str, seed: int
+) -> RunConfig:
     """Make the options of the training of a response.
 
     Parameters
     ----------
     base : RunConfig
         How it learns.
-    table : Table
+    table : ContestTable
     agent : str
         Who has the other seats, and with ``way="agent"`` is imitated first.
     way : {"scratch", "agent"}
@@ -180,7 +182,7 @@ def train_config(base: RunConfig, table: Table, agent: str, way: str, seed: int)
 
 def plan(
     base: RunConfig,
-    table: Table,
+    table: ContestTable,
     agent: str,
     ways: Sequence[str],
     seeds: Sequence[int],
@@ -258,12 +260,12 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
     return f"{PREFIX}{agent},{given}"
 
 
-def name_deciders(table: Table, ways: Sequence[str]) -> dict[str, str]:
+def name_deciders(table: ContestTable, ways: Sequence[str]) -> dict[str, str]:
     """Return the options that cannot be set for a response, and what decides each instead.
 
     Parameters
     ----------
-    table : Table
+    table : ContestTable
     ways : sequence of str
     """
     deciders = {"env": "--env", "seed": "--seeds", "name": "--name"}

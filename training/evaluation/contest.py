@@ -22,11 +22,11 @@ from training.evaluation.intervals import RESAMPLES, Interval
 from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.results import CLUSTER, MEETING, Results, join
 from training.evaluation.statistics import improvement_on_deals, iqm_interval
+from training.players.contest_table import ContestTable, find_table
 from training.players.names import load_who, make_player
 from training.players.network import draws
 from training.players.player import Cost
 from training.players.policy import Policy
-from training.players.table import Table, find_table
 from training.run.games import Column
 from training.run.names import is_search
 from training.run.options import require
@@ -179,8 +179,8 @@ def _shorten_name(name: str) -> str:
 
 def table_of(
     players: Sequence[Entrant], env: str | None = None, options: Mapping[str, Any] | None = None
-) -> Table:
-    """Find the table of a contest; see :func:`training.players.table.find_table`.
+) -> ContestTable:
+    """Find the table of a contest; see :func:`training.players.contest_table.find_table`.
 
     Raises
     ------
@@ -266,7 +266,7 @@ def contest(
 
 
 def plan(
-    table: Table, players: Sequence[Entrant], deals: int, seed: int
+    table: ContestTable, players: Sequence[Entrant], deals: int, seed: int
 ) -> dict[tuple[int, ...], Evaluation]:
     """Plan the evaluation of each group of players, by their numbers.
 
@@ -274,7 +274,7 @@ def plan(
 
     Parameters
     ----------
-    table : Table
+    table : ContestTable
     players : sequence of Entrant
     deals : int
         Each is played in every rotation of the seats.

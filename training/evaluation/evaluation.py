@@ -21,8 +21,7 @@ from fastenv.ticker import tell_progress
 from training.evaluation.intervals import RESAMPLES
 from training.evaluation.loop import GiveUp, Loop, Prepare
 from training.evaluation.results import Estimates, Recorder, Results, add_costs, join
-from training.players.names import Who, make_player, name_in_line
-from training.players.player import MakePlayer
+from training.players.names import AnyPlayer, find_base, make_player, name_in_line
 from training.players.policy import Policy
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
@@ -41,20 +40,17 @@ class Entrant:
     Parameters
     ----------
     name : str
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         A trained agent, an agent with search, the name of a bot, or what makes a player.
     """
 
     name: str
-    who: Who | MakePlayer
+    who: AnyPlayer
 
     @property
     def base(self) -> Policy | str:
         """The trained agent or the bot behind it: itself, unless it searches."""
-        if isinstance(self.who, Policy | str):
-            return self.who
-        base: Policy | str = self.who.base  # type: ignore[union-attr]
-        return base
+        return find_base(self.who)  # type: ignore[arg-type]
 
     @property
     def short(self) -> str:
@@ -133,7 +129,7 @@ class Evaluation:
         """Episodes of each who plays."""
         return len(self.seeds) * self.rotations
 
-    def by(self, players: Mapping[str, Who | MakePlayer]) -> Evaluation:
+    def by(self, players: Mapping[str, AnyPlayer]) -> Evaluation:
         """Copy the evaluation with other players."""
         return replace(self, who=[Entrant(name, who) for name, who in players.items()])
 

@@ -27,9 +27,8 @@ from training.evaluation.results import (
     list_columns,
 )
 from training.logs.run_data import describe_opponents
-from training.players.names import RANDOM_LEGAL, Who, find_player, load_who
-from training.players.player import MakePlayer
-from training.players.trained import Trained
+from training.players.names import RANDOM_LEGAL, AnyPlayer, Who, find_player, load_who
+from training.players.trained import TrainedAgent
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import check_agents, make_seated, with_defaults, with_seating
@@ -215,8 +214,8 @@ class Judging:
         return f"{options['episodes']:,} episodes{f' {what}' if self.meets else ''}"
 
     def players_of(
-        self, trained: Trained, options: EvaluationConfig, purpose: str
-    ) -> Mapping[str, Who | MakePlayer]:
+        self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
+    ) -> Mapping[str, AnyPlayer]:
         """Return the players by name: the agent, and in an evaluation those it is compared with."""
         own = trained.players()
         if purpose != EVALUATE:
@@ -288,7 +287,9 @@ class Judging:
         """
         return {EPISODES: {}}
 
-    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+    def refuse(
+        self, trained: TrainedAgent, options: EvaluationConfig, asked: Mapping[str, Any]
+    ) -> None:
         """Refuse options that the evaluation of an agent cannot follow, before anybody plays.
 
         Raises
@@ -296,7 +297,7 @@ class Judging:
         ConfigError
         """
 
-    def describe(self, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+    def describe(self, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
         """Describe an agent in the record of games on deals.
 
         What is described as ``trained_plays`` is said below the table.
@@ -306,7 +307,7 @@ class Judging:
     def play_further(
         self,
         console: Console,
-        trained: Trained,
+        trained: TrainedAgent,
         options: EvaluationConfig,
         evaluated: EvaluationReport,
         asked: Mapping[str, Any],
@@ -316,7 +317,7 @@ class Judging:
         Parameters
         ----------
         console : rich.console.Console
-        trained : Trained
+        trained : TrainedAgent
         options : EvaluationConfig
         evaluated : EvaluationReport
             What the agent has played, its actions included.

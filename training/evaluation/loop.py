@@ -67,7 +67,7 @@ def ask(
     ----------
     engine : BatchEngine
     players : sequence of Player
-        None for a place that nobody asks for.
+        None for a place that the engine plays itself.
     lanes : ndarray of int, shape (k,)
     places : ndarray of int, shape (k,), optional
         Which of the players decides in each; default the first.

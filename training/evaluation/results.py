@@ -21,6 +21,7 @@ from training.evaluation.intervals import RESAMPLES, Interval, Resamples, share
 from training.evaluation.loop import Step
 from training.players.player import Cost
 from training.run import games
+from training.run.engine import first_column
 from training.run.games import Column
 
 CLUSTER = "seed"  # the column that says which rows have equal luck
@@ -44,7 +45,7 @@ def _ticks(engine: Any, lanes: np.ndarray) -> np.ndarray:
 def _refused(engine: Any, lanes: np.ndarray) -> np.ndarray:
     """Tell which decisions were invalid."""
     column = engine.info.get("invalid_action")
-    return np.zeros(len(lanes)) if column is None else _first(column)[lanes]
+    return np.zeros(len(lanes)) if column is None else first_column(column)[lanes]
 
 
 def _points(engine: Any, lanes: np.ndarray) -> np.ndarray:
@@ -101,11 +102,6 @@ RECORDED = {
     "return": "return_total",
     "given_up": "guard_truncated",
 }
-
-
-def _first(column: np.ndarray) -> np.ndarray:
-    """Return a column of the info; of one with an entry an agent, that of the first agent."""
-    return column if column.ndim == 1 else column[:, 0]
 
 
 @dataclass(frozen=True)

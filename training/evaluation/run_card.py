@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from fastenv.registry import short_id
 from training.evaluation.judging import get_judging
 from training.logs.run_data import groups_of, is_interval
-from training.players.card import Result, format_front_matter, make_metadata, make_table
-from training.players.trained import Trained, provenance
+from training.players.card import Result, format_front_matter, format_table, make_metadata
+from training.players.trained import TrainedAgent, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
 from training.run.names import AGENT
@@ -16,7 +16,7 @@ from training.run.names import AGENT
 _GOALS = "goals reached"  # a group of results whose measure is not one of the game's
 
 
-def make(run: RunFolder, trained: Trained) -> str:
+def make(run: RunFolder, trained: TrainedAgent) -> str:
     """Write the card of an agent, from the folder of its run alone."""
     results = list(results_of(run, trained))
     tags = [short_id(run.config.env)]
@@ -33,7 +33,7 @@ def make(run: RunFolder, trained: Trained) -> str:
     return "\n".join(parts)
 
 
-def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
+def results_of(run: RunFolder, trained: TrainedAgent) -> Iterator[Result]:
     """Yield the results of an evaluation of this very checkpoint; nothing without one."""
     record = files.read_object(run.path / "evaluation.json")
     if record.get("checkpoint") != trained.path.name:
@@ -52,10 +52,10 @@ def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
 def _describe_results(results: Sequence[Result]) -> str:
     if not results:
         return "This checkpoint has not been evaluated.\n"
-    return f"Found by `python -m training evaluate`.\n\n{make_table(results)}\n"
+    return f"Found by `python -m training evaluate`.\n\n{format_table(results)}\n"
 
 
-def _describe_training(run: RunFolder, trained: Trained) -> str:
+def _describe_training(run: RunFolder, trained: TrainedAgent) -> str:
     facts = {
         "trainer": run.config.trainer,
         "decisions": f"{trained.steps:,}",

@@ -15,17 +15,16 @@ from rich.console import Console
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
-from training.evaluation.report import report, report_deals
+from training.evaluation.report import report
 from training.evaluation.results import EvaluationReport, Results
-from training.players.trained import Trained, load
+from training.players.names import SearchingAgent
+from training.players.trained import TrainedAgent, load
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.names import AGENT
 from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
-
-# -- a run -----------------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -36,6 +35,7 @@ def evaluate(
     name: str | None = None,
     member: int | None = None,
     sample: bool = False,
+    searcher: SearchingAgent | None = None,
     **asked: Any,
 ) -> dict[str, Any]:
     """Evaluate a checkpoint, print the tables and write ``evaluation.json`` into the run folder.
@@ -51,13 +51,16 @@ def evaluate(
         Network of an ensemble, from 1 on; default the first.
     sample : bool
         Play again with drawn actions.
+    searcher : training.search.agent.SearchAgent, optional
+        The same agent with search. It plays beside the agent alone then, and nothing is written:
+        what is in the folder of a run is of its agent alone.
     **asked
         Options of the command that no config has, such as ``only``.
 
     Returns
     -------
     dict
-        The record that was written.
+        The record: with a searcher one more entry and the rows of the episodes; else as written.
     """
     torch.set_num_threads(1)
     trained = replace(load(run, name, member), sample=sample)
@@ -65,29 +68,80 @@ def evaluate(
         seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record, begin = describe(run, trained, options), time.perf_counter()
-    evaluated = evaluate_trained(console, run.name, trained, options, asked)
-    record |= evaluated.record
+    if searcher is None:
+        evaluated = evaluate_trained(console, run.name, trained, options, asked)
+        record |= evaluated.record
+        record |= _write_episodes(console, run, trained, options, evaluated)
+    else:
+        record |= {"policy": "search", "base": str(run.path)}
+        record |= _search(console, searcher, trained, options, asked)
+    record["wall_s"] = round(time.perf_counter() - begin, 1)
+    if searcher is None:
+        path = run.path / "evaluation.json"
+        files.write_json(path, record)
+        console.print(f"evaluated in {record['wall_s']} s, written to {path}")
+    return record
+
+
+def _write_episodes(
+    console: Console,
+    run: RunFolder,
+    trained: TrainedAgent,
+    options: EvaluationConfig,
+    evaluated: EvaluationReport,
+) -> dict[str, Any]:
+    """Write episodes and replays into the run folder; return what the record has of them."""
     if evaluated.rows is not None:
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in evaluated.rows)
         files.write_text(run.path / "episodes.jsonl", lines)
-    if options.replays:
-        played = evaluated.played
-        played = _play_own_episodes(trained, options) if played is None else played
-        env_options = {**run.config.env_options, **evaluated.env_options}
-        record["replays"] = write_replays(run, trained, played, options.replays, env_options)
-        best = record["replays"][-1]
-        console.print(f"best episode: {run.path / best['replay_path']}, {best['return_total']:.2f}")
-    record["wall_s"] = round(time.perf_counter() - begin, 1)
-    path = run.path / "evaluation.json"
-    files.write_json(path, record)
-    console.print(f"evaluated in {record['wall_s']} s, written to {path}")
-    return record
+    if not options.replays:
+        return {}
+    played = evaluated.played
+    played = _play_own_episodes(trained, options) if played is None else played
+    env_options = {**run.config.env_options, **evaluated.env_options}
+    entries = write_replays(run, trained, played, options.replays, env_options)
+    best = entries[-1]
+    console.print(f"best episode: {run.path / best['replay_path']}, {best['return_total']:.2f}")
+    return {"replays": entries}
+
+
+def _search(
+    console: Console,
+    searcher: SearchingAgent,
+    trained: TrainedAgent,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Evaluate an agent that searches beside itself; return what the record has of it."""
+    completed: list[Any] = []  # the options of the search, in each engine that it plays in
+
+    def make_player(engine: Any) -> Any:
+        player: Any = searcher.player(engine)
+        completed.append(player.searcher.options)
+        return player
+
+    searching = replace(trained, search=make_player)
+    evaluated = evaluate_trained(console, searcher.name, searching, options, asked)
+    cost = evaluated.costs[AGENT]
+    console.print(
+        f"{searcher.name}: {cost.cpu_ms:.2f} ms of CPU time a decision, "
+        f"{cost.searched / max(cost.decisions, 1):.0%} of them searched"
+    )
+    search = {
+        "name": searcher.name,
+        "options": completed[0].to_dict(),
+        "decisions": cost.decisions,
+        "searched": cost.searched,
+        "cpu_ms_per_decision": round(cost.cpu_ms, 4),
+    }
+    rows = {} if evaluated.rows is None else {"rows": evaluated.rows}
+    return {"search": search, **evaluated.record, **rows}
 
 
 def evaluate_trained(
     console: Console,
     title: str,
-    trained: Trained,
+    trained: TrainedAgent,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
 ) -> EvaluationReport:
@@ -98,7 +152,7 @@ def evaluate_trained(
     console : rich.console.Console
     title : str
         Of the tables.
-    trained : Trained
+    trained : TrainedAgent
     options : EvaluationConfig
     asked : mapping
         Options of the command that no config has, such as ``only``.
@@ -108,19 +162,16 @@ def evaluate_trained(
     players = judging.players_of(trained, options, EVALUATE)
     planned = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
     plan = [each.by(players) for each in planned]
-    if judging.on_deals:
-        about = judging.describe(trained, options)
-        evaluated = report_deals(judging, console, title, plan, about)
-    else:
-        evaluated = report(judging, console, title, plan)
-        assert evaluated.played is not None
+    about = judging.describe(trained, options)
+    evaluated = report(judging, console, title, plan, about=about)
+    if evaluated.played is not None:
         evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
     more = judging.play_further(console, trained, options, evaluated, asked)
     return replace(evaluated, record={**evaluated.record, **more})
 
 
 def play_for_comparison(
-    run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
+    run: RunFolder, trained: TrainedAgent, options: EvaluationConfig, reference: RunConfig
 ) -> dict[str, Any]:
     """Let a checkpoint play the games that runs are compared by; keep that for ``training report``.
 
@@ -130,7 +181,7 @@ def play_for_comparison(
     Parameters
     ----------
     run : RunFolder
-    trained : Trained
+    trained : TrainedAgent
         Its checkpoint.
     options : EvaluationConfig
     reference : RunConfig
@@ -155,7 +206,7 @@ def play_for_comparison(
     return compared
 
 
-def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
+def _play_own_episodes(trained: TrainedAgent, options: EvaluationConfig) -> Results:
     """Let the agent play alone in the environment it was trained on, to choose replays from."""
     count = max(100, options.replays)
     first = MATCH_SEEDS + options.seed
@@ -169,7 +220,7 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
     return play(own, keep_actions=(AGENT,))
 
 
-def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+def describe(run: RunFolder, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
     """Describe the run, checkpoint and machine at the head of a record."""
     return {
         "run": run.name,
@@ -189,7 +240,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
 
 def write_replays(
     run: RunFolder,
-    trained: Trained,
+    trained: TrainedAgent,
     played: Results,
     count: int,
     env_options: Mapping[str, Any],
@@ -227,73 +278,7 @@ def write_replays(
     return entries
 
 
-def count_trained_ticks(trained: Trained) -> int | None:
+def count_trained_ticks(trained: TrainedAgent) -> int | None:
     """Count the ticks a checkpoint was trained for; None if the run did not count them."""
     windows = trained.windows
     return windows["before"][0] + windows["counts"][0] if windows else None
-
-
-# -- a run whose agent searches --------------------------------------------------------------------
-
-
-def evaluate_search(
-    run: RunFolder,
-    trained: Trained,
-    agent: Any,
-    options: EvaluationConfig,
-    console: Console,
-    asked: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Let a run's agent search in the episodes of its game; print the tables.
-
-    Nothing is written: what is in the folder of the run is of the agent alone.
-
-    Parameters
-    ----------
-    run : RunFolder
-    trained : Trained
-        Without search; it plays too.
-    agent : training.search.agent.SearchAgent
-        The same with it.
-    options : EvaluationConfig
-    console : rich.console.Console
-    asked : mapping
-        See :func:`evaluate_trained`.
-
-    Returns
-    -------
-    dict
-        JSON values.
-    """
-    torch.set_num_threads(1)
-    begin = time.perf_counter()
-    completed: list[Any] = []  # the options of the search, in each engine that it plays in
-
-    def make_player(engine: Any) -> Any:
-        player = agent.player(engine)
-        completed.append(player.searcher.options)
-        return player
-
-    searching = replace(trained, search=make_player)
-    evaluated = evaluate_trained(console, agent.name, searching, options, asked)
-    cost = evaluated.costs[AGENT]
-    console.print(
-        f"{agent.name}: {cost.cpu_ms:.2f} ms of CPU time a decision, "
-        f"{cost.searched / max(cost.decisions, 1):.0%} of them searched"
-    )
-    search = {
-        "name": agent.name,
-        "options": completed[0].to_dict(),
-        "decisions": cost.decisions,
-        "searched": cost.searched,
-        "cpu_ms_per_decision": round(cost.cpu_ms, 4),
-    }
-    return {
-        **describe(run, trained, options),
-        "policy": "search",
-        "base": str(run.path),
-        "search": search,
-        **evaluated.record,
-        **({} if evaluated.rows is None else {"rows": evaluated.rows}),
-        "wall_s": round(time.perf_counter() - begin, 1),
-    }

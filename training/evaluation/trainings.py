@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.players.trained import Trained, load
+from training.players.trained import TrainedAgent, load
 from training.run import registry
 from training.run.config import RunConfig
 from training.run.envs import make_lanes
@@ -62,7 +62,9 @@ def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
     return tuple(seeds)
 
 
-def train_or_resume(root: Path, config: RunConfig) -> tuple[RunFolder, Trained, dict[str, Any]]:
+def train_or_resume(
+    root: Path, config: RunConfig
+) -> tuple[RunFolder, TrainedAgent, dict[str, Any]]:
     """Train a run to its end, going on where it was if it has begun.
 
     Parameters
@@ -74,7 +76,7 @@ def train_or_resume(root: Path, config: RunConfig) -> tuple[RunFolder, Trained, 
     Returns
     -------
     run : RunFolder
-    trained : Trained
+    trained : TrainedAgent
     record : dict
         See :func:`train_to_end`.
 
@@ -90,7 +92,7 @@ def train_or_resume(root: Path, config: RunConfig) -> tuple[RunFolder, Trained, 
     return run, *train_to_end(run, resume=begun is not None)
 
 
-def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[str, Any]]:
+def train_to_end(run: RunFolder, resume: bool = False) -> tuple[TrainedAgent, dict[str, Any]]:
     """Train a run to its end and load its newest checkpoint.
 
     Parameters
@@ -101,7 +103,7 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
 
     Returns
     -------
-    trained : Trained
+    trained : TrainedAgent
         Its newest checkpoint.
     record : dict
         Seed, run, checkpoint, decisions and seconds of training, by the clock and of all cores

@@ -87,7 +87,7 @@ class PlayerTeacher:
 
     Parameters
     ----------
-    who : Policy, Agent or str
+    who : Policy, SearchingAgent or str
     engine : BatchEngine
         Of the game that is learnt; its lanes are not touched, and as many states are looked at
         at once.

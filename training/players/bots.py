@@ -1,18 +1,19 @@
-"""Scripted players, and one that takes random legal actions."""
+"""Scripted players, one that takes random legal actions, and one that repeats given ones."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fastenv.engine import rng_streams
 from training.players.draws import LaneDraws, gumbel, streams
-from training.players.player import Thought
+from training.players.player import KeptThoughts, Thought
 
 
-class Bot:
+class Bot(KeptThoughts):
     """A scripted player of a game; see :class:`training.players.player.Player`.
 
     Parameters
@@ -34,14 +35,12 @@ class Bot:
 
     def __init__(self, name: str, engine: Any) -> None:
         engine.game.bot(name)  # or it is refused
-        self.name, self.explains = name, False
-        self._streams = rng_streams(0, engine.num_envs)
-        self._thoughts: dict[int, Thought] = {}
+        super().__init__()
+        self.name, self._streams = name, rng_streams(0, engine.num_envs)
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Seed the generators of lanes; bots have no memory of games."""
-        for lane in lanes.tolist() if self._thoughts else ():
-            self._thoughts.pop(lane, None)
+        self._forget(lanes)
         if seeds is not None:
             self._streams[lanes] = streams(seeds)
 
@@ -54,16 +53,12 @@ class Bot:
             self._keep_thoughts(engine, lanes, 1000 * (time.process_time() - begun) / len(lanes))
         return actions
 
-    def thought(self, lane: int) -> Thought | None:
-        """Return its evaluation of its last decision in a lane; None if it does not look ahead."""
-        return self._thoughts.get(lane)
-
     def _keep_thoughts(self, engine: Any, lanes: np.ndarray, milliseconds: float) -> None:
+        self._forget(lanes)
         game, rows = engine.game, engine.get_states(lanes)
         seats = engine.get_actors(lanes) if game.num_seats > 1 else np.zeros(len(lanes), int)
         for lane, row, seat in zip(lanes.tolist(), rows, seats.tolist(), strict=True):
             considered = game.considered(row, seat, self.name)
-            self._thoughts.pop(lane, None)
             if considered is not None and len(considered):
                 unknown = np.full(len(considered), np.nan)
                 action, value, count = (considered[name] for name in ("action", "value", "count"))
@@ -94,3 +89,25 @@ class RandomLegal:
         noise = gumbel(self._draws.next(lanes), legal.shape[1])
         actions: np.ndarray = np.where(legal, noise, -np.inf).argmax(1).astype(np.int32)
         return actions
+
+
+class Recorded:
+    """Plays the actions of a recording in the only lane, and 0 behind the last one.
+
+    See :class:`training.players.player.Player`.
+
+    Parameters
+    ----------
+    actions : sequence of int
+    """
+
+    def __init__(self, actions: Sequence[int]) -> None:
+        self._actions, self._left = actions, iter(actions)
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Go back to the first action."""
+        self._left = iter(self._actions)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the next action; each is asked for once."""
+        return np.full(len(lanes), next(self._left, 0), np.int32)

@@ -220,7 +220,7 @@ def _read_metric(entry: Mapping[str, Any]) -> list[float]:
     return [float(value), *(map(float, ends.groups()) if ends else ())]
 
 
-def make_table(results: Sequence[Result]) -> str:
+def format_table(results: Sequence[Result]) -> str:
     """Format results as a Markdown table."""
     lines = ["| conditions | measure | value, 95 % interval |", "| --- | --- | --- |"]
     for result in results:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from training.players import card
-from training.players.trained import Trained, load, read_again
+from training.players.trained import TrainedAgent, load, read_again
 from training.run import checkpoint, files, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.options import require
@@ -32,7 +32,7 @@ def export(
     half: bool = False,
     values: bool = False,
     average: bool = False,
-    make_card: Callable[[RunFolder, Trained], str] | None = None,
+    make_card: Callable[[RunFolder, TrainedAgent], str] | None = None,
 ) -> Path:
     """Write the network of a run's checkpoint as a folder of its own; ``load_policy`` reads it.
 
@@ -71,7 +71,7 @@ def export(
     ImportError
         Without safetensors, for a hub.
     """
-    _refuse_taken(folder)
+    refuse_taken(folder)
     trained = load(run, name)
     text = "" if make_card is None else card.read(run.path) or make_card(run, trained)
     saved = read_again(trained.path)
@@ -113,7 +113,7 @@ def copy_network(file: Path, folder: Path) -> Path:
     ConfigError
         If hubs cannot read the card.
     """
-    _refuse_taken(folder)
+    refuse_taken(folder)
     text = card.read(file.parent)
     if text is None:
         raise RunError(f"{file.parent} has no {card.FILE} with metadata: write its card first.")
@@ -123,7 +123,8 @@ def copy_network(file: Path, folder: Path) -> Path:
     return folder / file.name
 
 
-def _refuse_taken(folder: Path) -> None:
+def refuse_taken(folder: Path) -> None:
+    """Refuse a folder that is there already; RunError."""
     if folder.exists():
         raise _taken(folder)
 

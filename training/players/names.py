@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from fastenv.registry import make_game, short_id
 from training.players.bots import Bot, RandomLegal
 from training.players.network import seat_policy
 from training.players.player import MakePlayer, Player
@@ -14,12 +15,13 @@ from training.run import games, registry
 from training.run.engine import Engine
 from training.run.folder import name_of_agent
 from training.run.names import SEARCH, is_search, short_name
+from training.run.options import require
 from training.run.seating import check_bot
 
 RANDOM_LEGAL = "random_legal"
 
 
-class Agent(Protocol):
+class SearchingAgent(Protocol):
     """A player built on a policy or a bot, such as an agent with search."""
 
     @property
@@ -34,7 +36,8 @@ class Agent(Protocol):
         """Make its player for an engine."""
 
 
-Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+Who = Policy | SearchingAgent | str  # a trained agent, one that searches, or a bot by its name
+AnyPlayer = Who | MakePlayer  # or what makes a player
 
 
 def find_base(who: Who) -> Policy | str:
@@ -86,14 +89,53 @@ def load_who(
     return load_policy(path, member=member)
 
 
+def load_for(env: str, name: str, runs: Path = Path("runs"), *, flag: str = "who") -> AnyPlayer:
+    """Load a player of an environment by name, and refuse everybody else.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment, without the namespace.
+    name : str
+        A bot, a player that the game knows (such as ``lookahead:FILE``), or what :func:`load_who`
+        takes.
+    runs : Path
+        Folder of all runs.
+    flag : str
+        What errors call the name.
+
+    Raises
+    ------
+    ConfigError, RunError
+        If there is nobody of that name, a bot and a run have it, or the agent is of another
+        environment.
+    """
+    bots, run = make_game(env).bot_names, runs / name
+    alone = name not in bots or not (run / "config.json").exists()
+    require(alone, flag, name, f"the path {run}, or a name that either a bot or a run has")
+    if name in bots:
+        return name
+    make = find_player(env, name)
+    if make is not None:
+        return make
+    who = load_who(name, runs)
+    base = find_base(who)
+    known = f"a bot ({', '.join(bots)}), the file of a player, a run folder"
+    allowed = f"{known}, or the name of one under {runs}"
+    require(not isinstance(base, str) or base in bots, flag, name, allowed)
+    same = isinstance(base, str) or short_id(base.env) == env
+    require(same, flag, name, f"a bot, or an agent of {env}")
+    return who
+
+
 def make_player(
-    who: Who | MakePlayer, engine: Any, *, beside: bool = False, sample: bool | None = None
+    who: AnyPlayer, engine: Any, *, beside: bool = False, sample: bool | None = None
 ) -> Player:
     """Make a player of an engine.
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         A name is that of a bot, of a player that the game knows (such as ``lookahead:FILE``), or
         ``random_legal``. What is callable makes its player itself.
     engine : BatchEngine

@@ -21,11 +21,11 @@ from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import Logits, RecurrentLogits
 from training.players.bots import Bot
+from training.players.contest_table import find_table
 from training.players.draws import LaneDraws, gumbel
 from training.players.parts import Parts, learnt_part
 from training.players.player import Player
 from training.players.policy import Policy, legal_softmax
-from training.players.table import find_table
 from training.run import games
 from training.run.seating import env_of_table, needs_mixing, without_seating
 

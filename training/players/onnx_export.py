@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 import fastenv
 from training.nets.layout import storage
-from training.players.trained import load, read_again
+from training.players.export import refuse_taken
+from training.players.trained import load, read_parameters
 from training.run import files, trainers
-from training.run.folder import RunError, RunFolder
+from training.run.folder import RunFolder
 from training.run.options import require
 
 _ROWS = 3  # of the example that is traced; any number but 0 and 1, which are taken for constants
@@ -84,12 +85,10 @@ def export_onnx(
         raise ImportError(
             "ONNX files need onnx and onnxscript: pip install onnx onnxscript."
         ) from error
-    if folder.exists():
-        raise RunError(f"{folder} is there already: name a new folder.")
+    refuse_taken(folder)
     trained = load(run, name, member)
     config, engine = run.config, trained.engine()
-    parameters = read_again(trained.path).model["policy"]
-    own = parameters if trained.member is None else parameters[str(trained.member)]
+    own = read_parameters(trained.path, trained.member)
     nets = trainers.get_module(config.trainer).load_nets(config, engine, own)
     for part, (_, engine) in nets.items():
         allowed = "plain numbers: ONNX files of Dict observations are not written"

@@ -135,6 +135,22 @@ class Explains(Protocol):
         """Return the thought of its last decision in a lane; None if there is none."""
 
 
+class KeptThoughts:
+    """The thoughts of a player's last decision in each lane, of one that :class:`Explains`."""
+
+    def __init__(self) -> None:
+        self.explains = False
+        self._thoughts: dict[int, Thought] = {}
+
+    def thought(self, lane: int) -> Thought | None:
+        """Return the thought of its last decision in a lane; None if it did not look ahead."""
+        return self._thoughts.get(lane)
+
+    def _forget(self, lanes: np.ndarray) -> None:
+        for lane in lanes.tolist() if self._thoughts else ():
+            self._thoughts.pop(lane, None)
+
+
 @runtime_checkable
 class Weighs(Protocol):
     """A player that knows the probabilities of its actions; tested by ``isinstance``."""

@@ -34,7 +34,7 @@ HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedAgent:
     """A checkpoint ready to play.
 
     Parameters
@@ -107,7 +107,7 @@ class Trained:
         return players
 
 
-def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
+def load(run: RunFolder, name: str | None = None, member: int | None = None) -> TrainedAgent:
     """Read a run's newest whole checkpoint, or the one of that name.
 
     Parameters
@@ -162,6 +162,12 @@ def read_again(path: Path) -> checkpoint.State:
     return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
 
 
+def read_parameters(path: Path, member: int | None) -> Mapping[str, Any]:
+    """Read the parameters of an agent again; of an ensemble those of one network."""
+    parameters = read_again(path).model["policy"]
+    return parameters if member is None else parameters[str(member)]
+
+
 def make_trained(
     config: RunConfig,
     path: Path,
@@ -169,7 +175,7 @@ def make_trained(
     parameters: Mapping[str, Any],
     windows: dict[str, Any] | None = None,
     member: int | None = None,
-) -> Trained:
+) -> TrainedAgent:
     """Make a trained agent; ``parameters`` are the policy of its trainer.
 
     Raises
@@ -184,7 +190,7 @@ def make_trained(
     logits = make_player(next(iter(nets.values()))[0])
     load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
     pair = None if load_pair is None else load_pair(config, logits, nets)
-    return Trained(config, path, steps, logits, windows or {}, pair, member)
+    return TrainedAgent(config, path, steps, logits, windows or {}, pair, member)
 
 
 def _warn(text: str) -> None:

@@ -12,7 +12,7 @@ from fastenv.errors import FastEnvError
 from training.nets.layout import as_tensor
 from training.players.network import find_sight
 from training.players.policy import Policy
-from training.players.trained import find_run, read_again
+from training.players.trained import find_run, read_parameters
 from training.run import trainers
 from training.run.envs import make_engine
 
@@ -50,8 +50,7 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     run, _ = find_run(policy.path)
     trainer = trainers.get_module(run.config.trainer)
     observer = make_engine(run.config.env, 1, run.config.env_options)
-    own = read_again(policy.path).model["policy"]
-    own = own if policy.member is None else own[str(policy.member)]
+    own = read_parameters(policy.path, policy.member)
     net = trainer.load_nets(run.config, observer, own)["policy"][0]
     if not hasattr(net, "value"):
         return None, f"{name} shows no value: of the trainer {run.config.trainer} none is read."

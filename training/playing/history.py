@@ -18,7 +18,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.errors import FastEnvError
 from training.playing.decision import Decision
-from training.playing.table import Decisions, collect_lines
+from training.playing.game_table import Decisions, collect_lines
 
 SMALL_ROW = 4096  # bytes up to which every row is kept
 SPACING = 64  # decisions between larger ones

@@ -14,25 +14,26 @@ import numpy as np
 
 from fastenv.errors import show
 from training.evaluation.loop import ask
-from training.players.player import Player, every_lane
+from training.players.person import Person
+from training.players.player import Player
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import Decision, get_thought, let_explain, weigh
+from training.playing.decision import (
+    Decision,
+    find_thinking,
+    get_thought,
+    let_explain,
+    weigh,
+)
+from training.playing.game_table import Decisions, GameTable
 from training.playing.history import History, Moment
-from training.playing.table import Decisions, GameTable
-from training.run import games
-from training.run.game_view import render_state
+from training.run.engine import first_column
 
 Array = np.ndarray
 THE_END = "the end"  # a mark
 
 
-def first_column(column: Array) -> Array:
-    """Return a column; of one with an entry an agent, that of the first."""
-    return column if column.ndim == 1 else column[:, 0]
-
-
-class Session:
+class GameSession:
     """Lanes that are played by anybody, and gone back through.
 
     Parameters
@@ -49,8 +50,6 @@ class Session:
         Lanes whose episode is over begin another.
     policies : mapping of int to Policy
         The trained agents among the players, by seat.
-    adviser : Player or None
-        Who searches each decision of the person.
     looked : int or None
         The lane whose thoughts are kept.
     weighs : bool
@@ -65,7 +64,6 @@ class Session:
     def __init__(self, table: GameTable, *, branches: bool) -> None:
         self.endless = False
         self.policies: Mapping[int, Policy] = {}
-        self.adviser: Player | None = None
         self.looked: int | None = 0 if table.engine.num_envs == 1 else None
         self.weighs, self.says, self.no_value = False, True, ""
         self._branches = branches
@@ -76,7 +74,7 @@ class Session:
         self.table, self.engine = table, table.engine
         self._values: dict[int, tuple[LaneValue | None, str]] = {}
         self._pending: Decisions = ()  # of which nothing has come yet
-        self._told: tuple[bool, list[Player | None]] = False, []  # whether to explain, and who
+        self._told: tuple[bool, list[Player]] = False, []  # whether to explain, and who
         self._rows = self.engine.get_states()
         self._seats = table.actors()
         self._live = self._look(np.zeros(self.num_envs, np.int64))  # where the engine stands
@@ -166,20 +164,14 @@ class Session:
             An action to mark, where the game can; default the one that comes next.
         """
         game, table, row = self.engine.game, self.table, self.rows[lane]
-        own = self.is_played and games.find(self.engine, "render_state") is not None
-        if mode == "ansi" and (table.meets or own):
-            seat = table.find_looking_seat(int(self.seats[lane]))
-            return render_state(self.engine, row, table.names, seat=seat)
+        if mode == "ansi" and table.meets:
+            return table.render(row, table.find_looking_seat(int(self.seats[lane])))
         choice = self.action(lane) if choice is None else choice
         if table.meets or choice not in range(self.engine.num_actions):
             return table.draw(row, mode)
         return game.render_choice(row, choice, mode)
 
     # -- going back ------------------------------------------------------------------------------
-
-    def go(self, branch: int, index: int) -> None:
-        """Show another moment; see :meth:`training.playing.history.History.go`."""
-        self.history.go(branch, index)
 
     def back(self) -> None:
         """Show the moment before, in a game of a person the last one at which it decided."""
@@ -192,8 +184,6 @@ class Session:
         """Bring the engine to the moment that is shown; players forget what was."""
         self._rows, self._live, self._pending = self.history.rows(), self.moment, ()
         self.table.go(self._rows)
-        if self.adviser is not None:
-            self.adviser.begin(self.engine, every_lane(self.engine))
         self._seats = self.table.actors()
         self._live.forget()
 
@@ -218,12 +208,15 @@ class Session:
         return self._take(self.moment.actions)
 
     def decide(self, action: int) -> None:
-        """Take an action of the person, at the moment that is shown."""
+        """Let the person take an action, at the moment that is shown."""
         if not self.is_newest:
             self.resume()
             while not self.waits:  # who decides at the same time, and was asked before
                 self.step()
-        self._take(np.array([action], np.int32))
+        person = self.table.players[int(self._seats[0])]
+        assert isinstance(person, Person)
+        person.choose(action)
+        self._take(self._ask(np.zeros(1, np.int64)))
 
     def _take(self, actions: Array) -> int:
         self.history.check_room()  # before the engine steps, so that both stand at one moment
@@ -306,31 +299,33 @@ class Session:
         lanes = np.flatnonzero(~engine.ended)
         looks = lane is not None and not moment.ended[lane]
         seat = int(self._seats[lane or 0])
-        deciding: Player | None = self.table.players[seat]
-        if looks and deciding is None:
-            deciding = self.adviser
-        on, seated = lane is not None, [*self.table.players, self.adviser]
+        thinking = find_thinking(self.table.players[seat])
+        on, seated = lane is not None, [*self.table.players]
         if (on, seated) != self._told:  # to ask what they can do takes as long as a frame of some
             let_explain(seated, on)
             self._told = on, seated
         decision = Decision(lane or 0)
-        if looks and deciding is not None and self._is_weighed(deciding):
-            decision = weigh(deciding, engine, decision.lane, self._find_value(seat))
+        if looks and thinking is not None and self._is_weighed():
+            decision = weigh(thinking, engine, decision.lane, self._find_value(seat))
         if self.waits:
-            if self.adviser is not None:
-                decision.action = int(self.adviser.act(engine, lanes)[0])
+            if thinking is not None:
+                decision.action = int(thinking.act(engine, lanes)[0])
         elif lanes.size:
-            moment.actions = ask(engine, self.table.players, lanes, self._seats[lanes])
+            moment.actions = self._ask(lanes)
             decision.action = int(moment.actions[decision.lane])
         else:
             moment.actions = np.zeros(self.num_envs, np.int32)
-        decision.thought = get_thought(deciding, decision.lane) if looks else None
+        decision.thought = get_thought(thinking, decision.lane) if looks else None
         moment.decision = decision if looks else None
         moment.asked = True  # only now: if a player raises an error, it is asked again
         return moment.decision
 
-    def _is_weighed(self, player: Player) -> bool:
-        """Tell whether probabilities and value of a player's decision are noted."""
+    def _ask(self, lanes: Array) -> Array:
+        """Ask the players whose decisions are due in lanes; return actions (n,)."""
+        return ask(self.engine, self.table.players, lanes, self._seats[lanes])
+
+    def _is_weighed(self) -> bool:
+        """Tell whether probabilities and value of the decision that is due are noted."""
         return self.weighs
 
     def _find_value(self, seat: int) -> LaneValue | None:

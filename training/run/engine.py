@@ -97,6 +97,19 @@ class Engine(Protocol):
         """Set a knob, for each lane from its next reset."""
 
 
+def first_column(column: Array) -> Array:
+    """Return a column; of one with an entry an agent, that of the first."""
+    return column if column.ndim == 1 else column[:, 0]
+
+
+def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, Array]:
+    """Read info columns of the step just made, of the ended episode in lanes where one ended."""
+    ended = (engine.terminated | engine.truncated) != 0
+    if not ended.any():
+        return {name: engine.info[name] for name in names}
+    return {name: np.where(ended, engine.final_info[name], engine.info[name]) for name in names}
+
+
 # -- rows ------------------------------------------------------------------------------------------
 
 

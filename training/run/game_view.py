@@ -1,7 +1,7 @@
-"""Graphical views that a game may offer: pictures of rows as data, not as pixels.
+"""How a game is shown: rows as text, as data to draw, and decisions in words.
 
-A view knows no game. It asks the functions here, which have defaults that suit any game: its text
-and the names of its actions.
+Whoever shows games knows none of them. The defaults here suit any game: its own text, and the names
+of its actions.
 """
 
 from __future__ import annotations
@@ -12,70 +12,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fastenv import BatchEngine
 from training.run import games
+
+YOU = "You"  # the name of a person who plays
 
 
 def find_view(env: str) -> GameView:
-    """Find the graphical view of the game of an environment.
+    """Find the view of the game of an environment.
 
     The capability ``view`` is a class derived from :class:`GameView`.
     """
     view: GameView = (games.find(env, "view") or GameView)()
     return view
-
-
-def render_state(engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0) -> str:
-    """Draw a state as a player sees it, as text with colours.
-
-    The capability ``render_state`` takes the same; the default is the game's own text.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-    row : record
-    names : sequence of str
-        Of the players in seat order.
-    seat : int
-        The player's, whose decision is due unless the game is over.
-    """
-    own = games.find(engine, "render_state")
-    text: str = (
-        engine.game.render_seat(row, seat, "ansi")
-        if own is None
-        else own(engine, row, names, seat=seat)
-    )
-    return text
-
-
-def describe_decision(
-    engine: BatchEngine,
-    before: np.void,
-    action: int,
-    after: np.void,
-    names: Sequence[str],
-    seat: int = 0,
-) -> list[str]:
-    """Describe what all players saw of a decision, in lines of text.
-
-    The capability ``describe_decision`` takes the same; the default names player and action.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-    before, after : record
-        States. What is decided together leads from one to the next.
-    action : int
-    names : sequence of str
-        Of the players in seat order; the person's is ``You``.
-    seat : int
-        Who decided.
-    """
-    own = games.find(engine, "describe_decision")
-    if own is None:
-        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
-    lines: list[str] = own(engine, before, action, after, names, seat=seat)
-    return lines
 
 
 class ObservationBlock(NamedTuple):
@@ -110,7 +58,7 @@ class PadKey(NamedTuple):
 
 
 class GameView:
-    """The graphical view of a game; the defaults are those of a game without one.
+    """The view of a game; the defaults are those of a game without one of its own.
 
     Attributes
     ----------
@@ -140,7 +88,7 @@ class GameView:
         Parameters
         ----------
         engine : BatchEngine
-        who : Policy, Agent or str
+        who : Policy, SearchingAgent or str
 
         Returns
         -------
@@ -151,6 +99,45 @@ class GameView:
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons for a person without a keyboard."""
         return ()
+
+    def render_state(self, engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
+        """Draw a state as a player sees it, as text with colours.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        row : record
+        names : sequence of str
+            Of the players in seat order.
+        seat : int
+            The player's, whose decision is due unless the game is over.
+        """
+        text: str = engine.game.render_seat(row, seat, "ansi")
+        return text
+
+    def describe_decision(
+        self,
+        engine: Any,
+        before: np.void,
+        action: int,
+        after: np.void,
+        names: Sequence[str],
+        seat: int = 0,
+    ) -> list[str]:
+        """Describe what all players saw of a decision, in lines of text.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        before, after : record
+            States. What is decided together leads from one to the next.
+        action : int
+        names : sequence of str
+            Of the players in seat order; the person's is :data:`YOU`.
+        seat : int
+            Who decided.
+        """
+        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
 
     def scene(
         self,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastenv import BatchEngine
 from training.players.draws import LaneDraws, gumbel
 from training.players.names import load_who, make_player
-from training.players.player import Cost, Player, Thought, Weighs
+from training.players.player import Cost, KeptThoughts, Player, Weighs
 from training.players.policy import Policy
 from training.run import games
 from training.run.names import SEARCH, is_search
@@ -101,7 +101,7 @@ def load(
     return SearchAgent(base, options, name)
 
 
-class SearchPlayer:
+class SearchPlayer(KeptThoughts):
     """A player that searches; see :class:`training.players.player.Player`.
 
     Parameters
@@ -126,6 +126,7 @@ class SearchPlayer:
     """
 
     def __init__(self, base: Policy | str, options: SearchOptions, engine: BatchEngine) -> None:
+        super().__init__()
         policy = base if isinstance(base, Policy) else None
         self._base: Player = make_player(base, engine)
         rules = games.find(engine, "search") or SearchRules()
@@ -138,7 +139,6 @@ class SearchPlayer:
         # A seed of its own for each lane, so that games beside it change nothing.
         self._draws = LaneDraws(engine.num_envs)
         self._remembers = policy is not None and policy.state_size > 0
-        self.explains, self._thoughts = False, dict[int, Thought]()
         self.cost = Cost()
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
@@ -148,10 +148,6 @@ class SearchPlayer:
         self.searcher.begin(lanes)
         self._forget(lanes)
 
-    def _forget(self, lanes: np.ndarray) -> None:
-        for lane in lanes.tolist() if self._thoughts else ():
-            self._thoughts.pop(lane, None)
-
     def probabilities(self, engine: Any, lanes: np.ndarray) -> npt.NDArray[np.float64]:
         """Return the probabilities of its base where nothing is searched; NaN elsewhere."""
         probabilities = np.full((len(lanes), engine.num_actions), np.nan)
@@ -159,10 +155,6 @@ class SearchPlayer:
         if left.any() and isinstance(self._base, Weighs):
             probabilities[left] = self._base.probabilities(engine, lanes[left])
         return probabilities
-
-    def thought(self, lane: int) -> Thought | None:
-        """Return the thought of its last decision in a lane; None where it did not search."""
-        return self._thoughts.get(lane)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Choose legal actions, by search where it is wanted.

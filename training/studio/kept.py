@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError, FileError, show
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
 from training.run import files
 from training.run.options import canonical_json, check_plain
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.table import make_table
+from training.studio.seating import make_game_table
 
 FORMAT, VERSION = "fastenv-moment", 1
 KEYS = {"format", "version", "env", "options", "players", "row", "hash"}
@@ -94,8 +94,8 @@ def _unpack_row(text: Any) -> bytes:
     return data
 
 
-def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.ndarray]:
-    """Return a table that stands at a moment, and its row, shape (1,), checked.
+def seat(moment: KeptMoment, places: Places, seed: int) -> GameTable:
+    """Return a table that stands at a moment, whose row is checked.
 
     Where who sat there is not here, persons sit.
 
@@ -105,9 +105,9 @@ def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.n
         If no game can be in that row.
     """
     try:
-        table = make_table(moment.env, moment.options, moment.players, seed, places)
+        table = make_game_table(moment.env, moment.options, moment.players, seed, places)
     except (FastEnvError, OSError):
-        table = make_table(moment.env, moment.options, [PERSON], seed, places)
+        table = make_game_table(moment.env, moment.options, [PERSON], seed, places)
     dtype = table.engine.spec.state_dtype
     if len(moment.row) != dtype.itemsize:
         length, size = len(moment.row), dtype.itemsize
@@ -115,7 +115,7 @@ def seat(moment: KeptMoment, places: Places, seed: int) -> tuple[GameTable, np.n
     row = np.frombuffer(bytearray(moment.row), dtype)
     table.engine.reset_many(seeds=[seed])
     table.go(row, trusted=False)
-    return table, row
+    return table
 
 
 def store(moment: KeptMoment, places: Places) -> str:

@@ -249,10 +249,10 @@ class Studio:
     def _make_session(self, outbox: Outbox) -> Any:
         import torch
 
-        from training.studio.session import Session
+        from training.studio.session import ClientSession
 
         torch.set_num_threads(1)  # of a decision there is little to share
-        return Session(self.places, outbox, self.link, self.keep_film)
+        return ClientSession(self.places, outbox, self.link, self.keep_film)
 
     def _make_hello(self) -> dict[str, Any]:
         return {

@@ -17,16 +17,16 @@ import numpy as np
 from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.logs import film as writer
-from training.playing.session import Session as Game
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.run import files
 from training.run.options import require
 from training.studio import forms, kept, messages, prove, tiles, timeline
 from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
+from training.studio.seating import make_game_table, seat_again
 from training.studio.show import Shown
-from training.studio.table import make_table, seat_again
 from training.studio.thought import Thinker, find_adviser
 
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
@@ -37,7 +37,7 @@ MAX_PICTURES = 600  # of a film
 MAX_LINES = 300  # of what was said on the way to a moment
 
 
-class Session:
+class ClientSession:
     """The session of a client: it handles messages and sends views.
 
     Parameters
@@ -58,7 +58,7 @@ class Session:
         film: Callable[[bytes, str], str],
     ) -> None:
         self._places, self._outbox, self._link, self._film = places, outbox, link, film
-        self._game: Game | None = None
+        self._game: GameSession | None = None
         self._running, self._speed, self._due = False, 4.0, 0.0
         self._timeline_sent = 0.0
         self._held: list[str] = []
@@ -188,12 +188,14 @@ class Session:
             _PREPARED.add(name)
             players = forms.agents_for(name, self._places)[:1] or [PERSON]
             with suppress(FastEnvError, OSError):  # who asks for such a game is told why not
-                make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
+                make_game_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
 
     def _on_begin(self, message: messages.Begin) -> None:
         seed = secrets.randbelow(2**31) if message.seed is None else message.seed
         lanes = message.lanes
-        table = make_table(message.env, message.options, message.players, seed, self._places, lanes)
+        table = make_game_table(
+            message.env, message.options, message.players, seed, self._places, lanes
+        )
         table.engine.reset_many(seeds=seed)
         table.begin()
         self._adopt(table, seed)
@@ -202,10 +204,10 @@ class Session:
         self._due = time.monotonic()
 
     def _on_open(self, message: messages.Open) -> None:
-        self._adopt(kept.seat(kept.find(message.hash, self._places), self._places, 0)[0], None)
+        self._adopt(kept.seat(kept.find(message.hash, self._places), self._places, 0), None)
 
     def _on_load(self, message: messages.Load) -> None:
-        self._adopt(kept.seat(kept.read(message.moment), self._places, 0)[0], None)
+        self._adopt(kept.seat(kept.read(message.moment), self._places, 0), None)
 
     def _on_pick(self, message: messages.Pick) -> None:
         if self._tiles is None:
@@ -217,7 +219,7 @@ class Session:
         if self._game is None or self._game.table.env != table.env:
             self._thinker.choose(self._thinker.on, None, self._thinker.opened)
         alone = table.engine.num_envs == 1
-        self._game, self._prover = Game(table, branches=alone), None
+        self._game, self._prover = GameSession(table, branches=alone), None
         self._held.clear()
         self._tiles = None if alone else tiles.Tiles(self._game)
         self._shown = Shown(self._game)
@@ -265,7 +267,7 @@ class Session:
         if not game.over and not game.waits:
             self._running, self._due = True, time.monotonic()
 
-    def _require_single(self) -> tuple[Game, Shown]:
+    def _require_single(self) -> tuple[GameSession, Shown]:
         if self._game is None or self._shown is None or self._tiles is not None:
             raise Refusal("begin a game first, of one lane.")
         return self._game, self._shown
@@ -305,7 +307,7 @@ class Session:
     def _on_go(self, message: messages.Go) -> None:
         game, shown = self._require_single()
         self._running = False
-        game.go(message.branch, message.index)
+        game.history.go(message.branch, message.index)
         game.resume()
         shown.go()
         self._tell_log()
@@ -371,7 +373,7 @@ class Session:
             self._outbox.put(self._thinker.message(game, shown))
 
 
-def make_film(game: Game, message: messages.Film, places: Places) -> bytes:
+def make_film(game: GameSession, message: messages.Film, places: Places) -> bytes:
     """Make the film of moments of the branch that is shown.
 
     Raises

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from training.playing.session import Session
-from training.playing.table import GameTable
-from training.run.game_view import render_state
+from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.run.registry import DEFAULT_ENVS
 from training.studio import catalog
 
 MAX_LEGAL = 600  # actions that are named
 MAX_NEWS = 60  # lines that wait to be read
+MAX_VISITS = 20_000  # places that are counted
 
 
 def is_secret(table: GameTable) -> bool:
@@ -22,26 +22,53 @@ def is_secret(table: GameTable) -> bool:
     return bool(table.persons) and table.meets and bool(table.engine.spec.hidden)
 
 
+class Visits:
+    """Counts how often the players of a session were at the places of a map, if there is one.
+
+    Parameters
+    ----------
+    game : GameSession
+    """
+
+    def __init__(self, game: GameSession) -> None:
+        self._game, self._counts = game, dict[tuple[int, int, int], int]()
+
+    def add(self) -> None:
+        """Count where the players of all lanes are."""
+        view, engine, counts = self._game.table.view, self._game.engine, self._counts
+        for lane in range(engine.num_envs):
+            place = view.place(engine, lane)
+            if place is None:
+                break
+            if place in counts or len(counts) < MAX_VISITS:
+                counts[place] = counts.get(place, 0) + 1
+
+    def to_list(self) -> list[list[int]]:
+        """Return map, column, row and count of each place."""
+        return [[*place, count] for place, count in self._counts.items()]
+
+
 class Shown:
     """The view of a session of one lane.
 
     Parameters
     ----------
-    game : Session
+    game : GameSession
 
     Attributes
     ----------
     serial : int
         The client's number of the last key that was heard of.
+    visits : Visits
     """
 
-    def __init__(self, game: Session) -> None:
+    def __init__(self, game: GameSession) -> None:
         self._game, self._table, self._view = game, game.table, game.table.view
         self.serial = 0
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
-        self._visits: dict[tuple[int, int, int], int] = {}
+        self.visits = Visits(game)
 
     # -- where it stands -------------------------------------------------------------------------
 
@@ -58,23 +85,15 @@ class Shown:
 
     def hear(self) -> None:
         """Take in what has come of decisions."""
-        moment, engine = self._game.moment, self._table.engine
-        self._news += moment.lines
+        self._news += self._game.moment.lines
         del self._news[:-MAX_NEWS]
-        place = self._view.place(engine, 0)
-        if place is not None:
-            self._visits[place] = self._visits.get(place, 0) + 1
+        self.visits.add()
         self.forget_steering()
 
     def forget_steering(self) -> None:
         """Forget a steering that waits: it belongs to one row; one of frames to all."""
         if self._steering is None or self._steering.idle is None:
             self._steering, self._steers = None, False
-
-    @property
-    def visits(self) -> list[list[int]]:
-        """Visits to the places of a map: map, column, row and count."""
-        return [[*place, count] for place, count in self._visits.items()]
 
     # -- a person --------------------------------------------------------------------------------
 
@@ -207,7 +226,7 @@ class Shown:
         how: dict[str, Any] = {"opened": opened, "choice": choice}
         message["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
         if message["scene"] is None:
-            message["text"] = render_state(engine, row, table.names, seat=self.seat)
+            message["text"] = table.render(row, self.seat)
         picture = self._view.picture(engine, row)
         if picture is None:
             return message, b""

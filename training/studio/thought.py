@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.players.names import Who, make_player
+from training.players.names import make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
 from training.playing.decision import get_thought, let_explain, weigh
-from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.run import games
 from training.run.names import SEARCH, is_search, short_name
 from training.studio.forms import agents_for
 from training.studio.messages import Refusal
-from training.studio.places import Places
+from training.studio.places import PERSON, Places
+from training.studio.seating import Seated, load
 from training.studio.show import Shown, is_secret
-from training.studio.table import load
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
@@ -89,17 +89,17 @@ class Thinker:
         """
         self._last, self._adviser, self._value, self._note = None, None, None, ""
         self.note = ""
-        if self.on and self.who is not None:
+        if self.on and self.who not in (None, PERSON):
+            assert self.who is not None
             who = load(self.who, self._places, table.engine.game.bot_names)
-            if who is not None:
-                self._adviser = self._seat(who, table)
-                begin_all(self._adviser, table.engine, 0)
-                let_explain([self._adviser])
-                if isinstance(who, Policy):
-                    name = short_name(self.who)
-                    self._value, self._note = find_lane_value(who, table.engine, name)
+            self._adviser = self._seat(who, table)
+            begin_all(self._adviser, table.engine, 0)
+            let_explain([self._adviser])
+            if isinstance(who, Policy):
+                name = short_name(self.who)
+                self._value, self._note = find_lane_value(who, table.engine, name)
 
-    def _seat(self, who: Who, table: GameTable) -> Player:
+    def _seat(self, who: Seated, table: GameTable) -> Player:
         assert self.who is not None
         try:
             return make_player(who, table.engine)
@@ -110,7 +110,7 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def hear(self, game: Session) -> None:
+    def hear(self, game: GameSession) -> None:
         """Remember why the player whose turn it is decides as it does.
 
         What is known of a decision stays until more is known of another: bots give no reasons.
@@ -118,7 +118,7 @@ class Thinker:
         decision, table = game.consider(), game.table
         if decision is None or (decision.thought is None and decision.probabilities is None):
             return
-        name = _namer(table.engine, game.rows[0])
+        name = game.name_action
         reason = decision.explain(name)
         seat = table.names[int(game.seats[0])]
         if decision.thought is not None:
@@ -127,7 +127,7 @@ class Thinker:
         elif reason:
             self._last = {"seat": seat, "reason": reason}
 
-    def message(self, game: Session, shown: Shown) -> dict[str, Any]:
+    def message(self, game: GameSession, shown: Shown) -> dict[str, Any]:
         """Make the message of thoughts about the moment of a session."""
         table, engine, over = game.table, game.engine, game.over
         engine.refresh()
@@ -146,20 +146,19 @@ class Thinker:
             else [],
             "terms": _list_columns(engine.info, engine.spec.term_columns, engine.game),
             "played": None,
-            "advice": self._ask_adviser(table, shown) if mine else None,
-            "visits": shown.visits,
+            "advice": self._ask_adviser(game) if mine else None,
+            "visits": shown.visits.to_list(),
             "insight": table.view.insight(engine, shown.row, shown.seat) if mine else {},
         }
         if self._last is not None and open_to_all:
             message["played"] = self._last
         return message
 
-    def _ask_adviser(self, table: GameTable, shown: Shown) -> dict[str, Any] | None:
+    def _ask_adviser(self, game: GameSession) -> dict[str, Any] | None:
         """Ask the adviser about the decision that is due."""
-        adviser, engine = self._adviser, table.engine
+        adviser, engine, name = self._adviser, game.engine, game.name_action
         if adviser is None:
             return None
-        name = _namer(engine, shown.row)
         decision = weigh(adviser, engine, value=self._value)
         decision.action = action = int(adviser.act(engine, np.zeros(1, np.int64))[0])
         decision.thought = get_thought(adviser)
@@ -186,17 +185,6 @@ class Thinker:
                 if np.isfinite(chances[a])
             ]
         return advice
-
-
-def _namer(engine: Any, row: np.void) -> Callable[[int], str]:
-    """Return what names actions in a row."""
-    game = engine.game
-
-    def name(action: int) -> str:
-        label: str = game.action_name(action, row)
-        return label
-
-    return name
 
 
 def _describe_thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 from training.studio.places import Places
-from training.studio.table import make_table
-
-MAX_VISITS = 20_000  # places that are counted
+from training.studio.seating import make_game_table
+from training.studio.show import Visits
 
 
 class Tiles:
@@ -18,14 +17,14 @@ class Tiles:
 
     Parameters
     ----------
-    game : Session
+    game : GameSession
         Which is endless from now on.
     """
 
-    def __init__(self, game: Session) -> None:
+    def __init__(self, game: GameSession) -> None:
         self._game, self._table, self._view = game, game.table, game.table.view
         self._decisions = self._episodes = 0
-        self._visits: dict[tuple[int, int, int], int] = {}
+        self._visits = Visits(game)
         game.endless = True
 
     def advance(self, until: float | None) -> None:
@@ -41,24 +40,15 @@ class Tiles:
             self._game.step()
             self._decisions += int(running.sum())
             self._episodes += int(self._game.moment.ended.sum())
-            self._count_visits()
+            self._visits.add()
             if until is None or time.monotonic() > until:
                 return
-
-    def _count_visits(self) -> None:
-        engine = self._table.engine
-        for lane in range(engine.num_envs):
-            place = self._view.place(engine, lane)
-            if place is None:
-                break
-            if place in self._visits or len(self._visits) < MAX_VISITS:
-                self._visits[place] = self._visits.get(place, 0) + 1
 
     def pick(self, lane: int, places: Places) -> GameTable:
         """Return a table of one lane that stands where a lane does."""
         table = self._table
         lane = min(lane, table.engine.num_envs - 1)
-        picked = make_table(table.env, table.options, table.asked, lane, places)
+        picked = make_game_table(table.env, table.options, table.asked, lane, places)
         picked.engine.reset_many(seeds=[lane])
         picked.go(self._game.rows[[lane]])
         return picked
@@ -74,7 +64,7 @@ class Tiles:
             "lanes": engine.num_envs,
             "decisions": self._decisions,
             "episodes": self._episodes,
-            "visits": [[*place, count] for place, count in self._visits.items()],
+            "visits": self._visits.to_list(),
         }
         shown = [picture for picture in pictures if picture is not None]
         if len(shown) == len(rows):

@@ -20,8 +20,8 @@ class Worker:
     Parameters
     ----------
     make : callable
-        Returns the :class:`training.studio.session.Session`; called in the thread, since what it
-        imports takes seconds.
+        Returns the :class:`training.studio.session.ClientSession`; called in the thread, since
+        what it imports takes seconds.
     refuse : callable
         Takes a sentence that tells the client of a fault before there is a session.
     """

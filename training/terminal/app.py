@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from training.terminal import panels, text, thinking
-from training.terminal.session import FACTOR, Session
+from training.terminal.session import FACTOR, TerminalSession
 
 REFRESH, FEWEST = 30.0, 5.0  # pictures a second of up to four boards, and of any number
 SHARE = 0.7  # of the time between two pictures that may be spent on playing
@@ -70,7 +70,7 @@ class App(textual.app.App[None]):
 
     Parameters
     ----------
-    session : Session
+    session : TerminalSession
     times : Path or None
         File of best times.
     auto : bool
@@ -135,7 +135,9 @@ class App(textual.app.App[None]):
         Binding("q", "quit"),
     ]
 
-    def __init__(self, session: Session, times: Path | None = None, auto: bool = True) -> None:
+    def __init__(
+        self, session: TerminalSession, times: Path | None = None, auto: bool = True
+    ) -> None:
         super().__init__()
         session.weighs = True
         self.session, self._auto = session, auto
@@ -227,7 +229,7 @@ class App(textual.app.App[None]):
             self._write("thought", self._draw_thought(lane, room - 6))
             self._write("events", Text("\n").join(map(text.style_news, session.news(EVENTS))))
             for name, rows in self._list_figures(lane):
-                self._write(name, panels.make_table(rows) if rows else None)
+                self._write(name, panels.make_grid(rows) if rows else None)
         self._write("choice", self._draw_choice(lane))
         self._write("moves", self._draw_moves(legal))
         self._write("status", self._draw_status())

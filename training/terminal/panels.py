@@ -15,7 +15,7 @@ from training.run import games
 from training.run.jsonl import read_lines
 from training.run.options import require
 from training.run.rounding import rounded
-from training.terminal.session import Session
+from training.terminal.session import TerminalSession
 
 NOTHING = "n/a"
 LOSSES = ("loss", "policy_loss", "value_loss", "entropy", "kl")
@@ -29,7 +29,7 @@ def format_number(value: float | None, digits: int = 2) -> str:
     return f"{value:,.{digits}f}"
 
 
-def make_table(rows: Sequence[tuple[str, str]]) -> Table:
+def make_grid(rows: Sequence[tuple[str, str]]) -> Table:
     """Return names and values in two columns."""
     shown = Table.grid(padding=(0, 1))
     shown.add_column(style="dim", no_wrap=True)
@@ -63,13 +63,13 @@ class GamePanels:
     def __init__(self, times: Path | None = None) -> None:
         require(times is None, "--best-times", times, "left out: this game keeps none")
 
-    def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
+    def draw_tile(self, session: TerminalSession, lane: int) -> tuple[str, Text]:
         """Draw a lane among many: a line about it, and its board."""
         now = session.episode(lane)
         about = f"{lane + 1}  decision {now['decisions']}, return {now['return']:.6g}"
         return about, Text.from_ansi(session.draw(lane))
 
-    def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:
+    def list_rows(self, session: TerminalSession, lane: int) -> Mapping[str, Rows]:
         """List what is known of the state of a lane, by the title of the panel."""
         game, info = session.engine.game, session.moment.info or {}
         columns = {name: info[name][lane] for name in info if name not in session.tally.terms}
@@ -91,7 +91,7 @@ def _format_value(value: Any) -> str:
 
 
 def list_panels(
-    session: Session, lane: int, own: GamePanels, training: Rows
+    session: TerminalSession, lane: int, own: GamePanels, training: Rows
 ) -> Iterable[tuple[str, Rows]]:
     """List all panels of a lane, with their titles."""
     yield from own.list_rows(session, lane).items()
@@ -101,7 +101,7 @@ def list_panels(
     yield "training", training
 
 
-def list_episode(session: Session, lane: int) -> Rows:
+def list_episode(session: TerminalSession, lane: int) -> Rows:
     """List the course of the episodes of a lane."""
     tally, now = session.tally, session.episode(lane)
     past, last = list(tally.past[lane]), tally.last[lane]
@@ -122,7 +122,7 @@ def list_episode(session: Session, lane: int) -> Rows:
     ]
 
 
-def list_rewards(session: Session, lane: int) -> Rows:
+def list_rewards(session: TerminalSession, lane: int) -> Rows:
     """List count and sum of every term of the episode, or of the last if one just began."""
     now, last = session.episode(lane), session.tally.last[lane]
     fresh = now["decisions"] == 0 and last is not None and session.is_newest
@@ -141,7 +141,7 @@ def list_rewards(session: Session, lane: int) -> Rows:
     ]
 
 
-def list_performance(session: Session, lane: int) -> Rows:
+def list_performance(session: TerminalSession, lane: int) -> Rows:
     """List the speed of play, where its time goes, and what a player is shown."""
     rates, taken, engine = session.rates, session.moment.taken, session.engine
     total = None if rates is None else rates.frames / rates.at
@@ -169,7 +169,7 @@ def list_performance(session: Session, lane: int) -> Rows:
     ]
 
 
-def list_summary(session: Session) -> Rows:
+def list_summary(session: TerminalSession) -> Rows:
     """List the figures of all lanes together."""
     rates, n, base = session.rates, session.num_envs, session.baseline
     total = None if rates is None else rates.frames / rates.at

@@ -13,13 +13,13 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.callbacks.shaping import Potential
-from training.players.player import MakePlayer, Player, begin_all
+from training.players.player import MakePlayer
 from training.players.policy import Policy
-from training.playing import session
 from training.playing.decision import Decision
+from training.playing.game_table import GameTable
 from training.playing.history import Moment
-from training.playing.session import first_column
-from training.playing.table import GameTable
+from training.playing.session import THE_END, GameSession
+from training.run.engine import first_column
 
 MOST = 256  # lanes that are shown at once
 LOOKED_BACK = 500  # moments that are searched for news
@@ -42,13 +42,11 @@ class Source:
     engine : callable
         Makes an engine of so many lanes.
     names : sequence of str
-        Of the players in seat order; the person's is :data:`training.playing.table.YOU`.
-    players : sequence of callable or None
-        Make the players; None for the person.
+        Of the players in seat order; the person's is :data:`training.run.game_view.YOU`.
+    players : sequence of callable
+        Make the players.
     policies : mapping of int to Policy
         The trained agents among them, by seat.
-    adviser : callable or None
-        Makes who searches each decision of the person.
     delay : float or None
         Seconds of a decision at speed 1; None: those that it lasts in the game, or 1.
     most : int
@@ -71,9 +69,8 @@ class Source:
     options: Mapping[str, Any]
     engine: Callable[[int], Any]
     names: Sequence[str]
-    players: Sequence[MakePlayer | None]
+    players: Sequence[MakePlayer]
     policies: Mapping[int, Policy] = field(default_factory=dict)
-    adviser: MakePlayer | None = None
     delay: float | None = None
     most: int = MOST
     seed: int | None = None
@@ -159,8 +156,10 @@ class Totals:
         return Totals(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-class Session(session.Session):
-    """Lanes of a source that are played at a speed; see :class:`training.playing.session.Session`.
+class TerminalSession(GameSession):
+    """Lanes of a source that are played at a speed.
+
+    What else it does is in :class:`training.playing.session.GameSession`.
 
     Parameters
     ----------
@@ -215,24 +214,21 @@ class Session(session.Session):
         if self.random_seeds and source.seed is None:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
         engine.reset_many(seeds=seed)
-        players = [None if make is None else make(engine) for make in source.players]
+        players = [make(engine) for make in source.players]
         table = GameTable(source.env, source.options, engine, players, [*source.names])
-        others = np.cumsum([player is not None for player in players])
-        table.begin(seeds=(seed + table.meets + others - 1).tolist())
+        persons = np.isin(range(len(players)), table.persons)
+        others = seed + table.meets + np.cumsum(~persons) - 1
+        table.begin(seeds=np.where(persons, seed, others).tolist())
         self.tally = Tally(num_envs, engine.terms.dtype.names or ())
         self._potential = None if source.potential is None else source.potential(engine)
         if self._potential is not None:
             self._potential.begin()
-        self._adviser = None if source.adviser is None else source.adviser(engine)
-        if self._adviser is not None:
-            begin_all(self._adviser, engine, seed)
         return table
 
     def _prepare(self) -> None:
         """Take over what the source says beside its table, and begin to measure."""
         source = self.source
-        self.endless = source.endless
-        self.policies, self.adviser = source.policies, self._adviser
+        self.endless, self.policies = source.endless, source.policies
         self._cut = False  # the last search was
         self._window, self.rates = replace(self.totals), None
         self._due, self._last, self._pace = 0.0, self.totals.at, self._find_pace()
@@ -265,14 +261,14 @@ class Session(session.Session):
         if self.table.meets or self.is_played:
             return super()._say(moment, before, after)
         step, notes = int(self.tally.episode["decisions"][0]), self.source.notes
-        mark = "" if moment.mark == session.THE_END else moment.mark
+        mark = "" if moment.mark == THE_END else moment.mark
         noted = (notes[step - 1] if step <= len(notes) else "") or mark
         return [f"decision {step}: {noted}"] if noted else []
 
     # -- what is counted -------------------------------------------------------------------------
 
     def consider(self) -> Decision | None:
-        """See :class:`training.playing.session.Session`; its time is noted.
+        """See :class:`training.playing.session.GameSession`; its time is noted.
 
         Raises
         ------
@@ -288,8 +284,8 @@ class Session(session.Session):
                 raise KeyboardInterrupt
         return decision
 
-    def _is_weighed(self, player: Player) -> bool:
-        return self.weighs and (not self.is_played or player is self.adviser)
+    def _is_weighed(self) -> bool:
+        return self.weighs and (not self.is_played or self.waits)
 
     def _is_done(self) -> bool:
         most = self.source.limit

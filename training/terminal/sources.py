@@ -9,23 +9,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import fastenv
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
-from training.players.names import Agent, find_base, load_who, make_player, name_in_line
+from training.evaluation.evaluation import Entrant
+from training.players.bots import Recorded
+from training.players.contest_table import ContestTable, find_table
+from training.players.names import SearchingAgent, find_base, load_who, make_player, name_in_line
 from training.players.network import in_own_env
+from training.players.person import Person
 from training.players.player import MakePlayer
 from training.players.policy import Policy
-from training.players.table import find_table
 from training.players.trained import find_run, load_policy
-from training.playing.table import YOU, number_names
+from training.playing.game_table import number_names
 from training.run import games
 from training.run.envs import make_engine, with_defaults
+from training.run.game_view import YOU
 from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
@@ -98,7 +100,7 @@ def _find_whole_game(policy: Policy, options: Mapping[str, Any]) -> tuple[str, d
 
 
 def _make_alone(
-    who: Policy | Agent, env: str, options: Mapping[str, Any], player: MakePlayer
+    who: Policy | SearchingAgent, env: str, options: Mapping[str, Any], player: MakePlayer
 ) -> Source:
     base = find_base(who)
     policies = {0: base} if isinstance(base, Policy) else {}
@@ -178,32 +180,18 @@ def _make_watched_table(
     """
     entrants = load_players(names, Path(args.runs))
     table = table_of(entrants, args.env, options)
-    source = _make_table(table, entrants, names[1:], args.sample)
+    seats = table.seats.count
+    require(len(entrants) <= seats, "--against", names[1:], f"1 to {seats - 1} players")
+    seated = [entrants[k % len(entrants)] for k in range(seats)]
     check_think(args.think, names, table.make(1).game)
-    return source
+    return _make_seated(table, seated, args.sample)
 
 
-def _make_table(
-    table: Any,
-    entrants: Sequence[Any],
-    against: Sequence[str],
-    sample: bool | None,
-    own: int | None = None,
-) -> Source:
-    """Make the source of a table, all of whose seats but a person's own the entrants take."""
-    count = table.seats.count
-    require(len(against) < count, "--against", against, f"1 to {count - 1} players")
-    others = count if own is None else count - 1
-    seated: list[Any] = [entrants[k % len(entrants)] for k in range(others)]
+def _make_seated(table: ContestTable, seated: Sequence[Entrant], sample: bool | None) -> Source:
+    """Make the source of a table whose seats are taken."""
     names = number_names([each.short for each in seated])
-    if own is not None:
-        require(0 <= own < count, "--seat", own, f"from 0 to {count - 1}")
-        names.insert(own, YOU)
-        seated.insert(own, None)
-    players = [each and partial(make_player, each.who, sample=sample) for each in seated]
-    policies = {
-        k: each.who for k, each in enumerate(seated) if each and isinstance(each.who, Policy)
-    }
+    players = [partial(make_player, each.who, sample=sample) for each in seated]
+    policies = {k: each.who for k, each in enumerate(seated) if isinstance(each.who, Policy)}
     return Source(table.env, table.options, table.make, names, players, policies)
 
 
@@ -223,21 +211,24 @@ def make_played(args: argparse.Namespace) -> Source:
         if not against:
             require(args.seat == 0, "--seat", args.seat, "left out without --against")
             make = partial(make_engine, env, options=options)
-            adviser = _find_adviser(args, [], make(1).game)
-            return Source(env, whole, make, [YOU], [None], adviser=adviser, most=1)
+            person = _make_person(args, [], make(1).game)
+            return Source(env, whole, make, [YOU], [person], most=1)
     entrants = load_players(against, Path(args.runs))
     trained = any(not isinstance(each.who, str) for each in entrants)
     env = args.env if args.env or trained else DEFAULT_ENVS["play"]
     table = table_of(entrants, env, options)
-    source = _make_table(table, entrants, against, args.sample, args.seat)
-    adviser = _find_adviser(args, against, table.make(1).game)
-    return replace(source, adviser=adviser, most=1)
+    seats = table.seats.count
+    require(len(entrants) < seats, "--against", against, f"1 to {seats - 1} players")
+    require(0 <= args.seat < seats, "--seat", args.seat, f"from 0 to {seats - 1}")
+    seated = [entrants[k % len(entrants)] for k in range(seats - 1)]
+    seated.insert(args.seat, Entrant(YOU, _make_person(args, against, table.make(1).game)))
+    return replace(_make_seated(table, seated, args.sample), most=1)
 
 
-def _find_adviser(args: argparse.Namespace, against: Sequence[str], game: Any) -> MakePlayer | None:
-    """Find the adviser of the person (``--think``); None for nobody."""
+def _make_person(args: argparse.Namespace, against: Sequence[str], game: Any) -> MakePlayer:
+    """Return what makes the person, with an adviser if one is asked for (``--think``)."""
     if args.think is None:
-        return None
+        return Person
     bots = game.bot_names
     usual = (
         *filter(is_search, against),
@@ -248,7 +239,8 @@ def _find_adviser(args: argparse.Namespace, against: Sequence[str], game: Any) -
     allowed = "given a name: this game has no bots that could search"
     require(bool(name), "--think", name, allowed)
     name = name if is_search(name) else f"{SEARCH}{name}"
-    return partial(make_player, load_who(name, Path(args.runs)))
+    adviser = load_who(name, Path(args.runs))
+    return lambda engine: Person(engine, make_player(adviser, engine))
 
 
 def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:
@@ -272,28 +264,6 @@ def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:
 # -- what was recorded -----------------------------------------------------------------------------
 
 
-class ReplayPlayer:
-    """Plays the actions of a recording in the only lane, then waits.
-
-    See :class:`training.players.player.Player`.
-
-    Parameters
-    ----------
-    actions : sequence of int
-    """
-
-    def __init__(self, actions: Sequence[int]) -> None:
-        self._actions, self._left = actions, iter(actions)
-
-    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Go back to the first action."""
-        self._left = iter(self._actions)
-
-    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return the next action; each is asked for once."""
-        return np.full(len(lanes), next(self._left, 0), np.int32)
-
-
 def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Source:
     """Make the source of a recorded episode."""
     head, actions = replay.head, replay.actions
@@ -302,7 +272,7 @@ def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Sou
         head["options"],
         partial(make_engine, head["env"], options=head["options"], backend=backend),
         [name],
-        [lambda engine: ReplayPlayer(actions)],
+        [lambda engine: Recorded(actions)],
         most=1,
         seed=head["seed"],
         limit=len(actions),

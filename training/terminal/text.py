@@ -19,9 +19,9 @@ from rich.text import Text
 
 from fastenv.env import check_render_mode
 from training.logs import film as films
-from training.playing.table import YOU
+from training.run.game_view import YOU
 from training.terminal import thinking
-from training.terminal.session import Session
+from training.terminal.session import TerminalSession
 
 MOST_NEWS = 1000  # lines between two decisions of a person
 _COLOUR = re.compile("\x1b\\[[0-9;]*m")
@@ -40,7 +40,7 @@ def is_needed(args: argparse.Namespace) -> bool:
 # -- watching --------------------------------------------------------------------------------------
 
 
-def watch(console: Console, session: Session, think: bool, delay: float | None) -> None:
+def watch(console: Console, session: TerminalSession, think: bool, delay: float | None) -> None:
     """Show an episode, a decision after the other."""
     if delay is None:
         delay = 1.0 if console.is_terminal else 0.0
@@ -62,7 +62,7 @@ def watch(console: Console, session: Session, think: bool, delay: float | None) 
         console.print(f"{describe_result(session)} Repeat it with --seed {session.seed}.")
 
 
-def describe_choice(session: Session, lane: int = 0) -> str:
+def describe_choice(session: TerminalSession, lane: int = 0) -> str:
     """Describe the decision that comes next in a lane; empty if there is none."""
     action = session.action(lane)
     if action is None:
@@ -71,14 +71,17 @@ def describe_choice(session: Session, lane: int = 0) -> str:
     return f"{who} chooses {session.name_action(action, lane)}"
 
 
-def describe_result(session: Session, lane: int = 0) -> str:
+def describe_result(session: TerminalSession, lane: int = 0) -> str:
     """Describe how the episode of a lane ended at the moment that is shown."""
     total = float(session.episode(lane)["return"])
     return session.table.describe_result(session.rows[lane], total)
 
 
 def print_thought(
-    console: Console, session: Session, shown: bool, name_of: Callable[[int], str] | None = None
+    console: Console,
+    session: TerminalSession,
+    shown: bool,
+    name_of: Callable[[int], str] | None = None,
 ) -> None:
     """Print the thought of the decision that comes next; how far it came if it was cut."""
     decision = session.consider()
@@ -103,7 +106,7 @@ def print_frames(frames: Iterable[tuple[str, str]], fps: float) -> None:
         time.sleep(1.0 / fps if live else 0.0)
 
 
-def film(session: Session, path: Path, fps: float) -> int:
+def film(session: TerminalSession, path: Path, fps: float) -> int:
     """Write an episode as a film; return its decisions.
 
     Raises
@@ -132,7 +135,7 @@ def film(session: Session, path: Path, fps: float) -> int:
 # -- playing ---------------------------------------------------------------------------------------
 
 
-def play(console: Console, session: Session) -> None:
+def play(console: Console, session: TerminalSession) -> None:
     """Let a person play a game, asked for each move.
 
     Raises
@@ -170,7 +173,7 @@ def style_news(line: str) -> Text:
     return Text(line, "bold" if strong else "cyan")
 
 
-def _ask(console: Console, session: Session) -> int:
+def _ask(console: Console, session: TerminalSession) -> int:
     """Return the legal action that the person chooses."""
     legal = session.legal()
     decision = session.consider()
@@ -196,7 +199,7 @@ def _ask(console: Console, session: Session) -> int:
         console.print(refused, markup=False, style="yellow")
 
 
-def print_result(console: Console, session: Session) -> None:
+def print_result(console: Console, session: TerminalSession) -> None:
     """Print the result of a game that is over: at a table the points of all, the best first."""
     if not session.table.meets:
         console.print(describe_result(session))

@@ -19,7 +19,7 @@ from fastenv.gameboy.state import machine_of
 from tests.needs import needs_core
 from training.games.gameboy import live_map as callback
 from training.games.gameboy import stitching
-from training.games.gameboy.live_map import Cells, History, LiveMap
+from training.games.gameboy.live_map import Cells, LaneHistory, LiveMap
 from training.games.gameboy.stitching import NOTHING, Canvas, Stitching
 from training.logs import film, live_map
 from training.logs.live_map import LiveMapReader
@@ -296,7 +296,7 @@ def test_places_that_no_map_has_are_nowhere(kind):
 
 
 def test_a_history_keeps_to_its_room():
-    history = History()
+    history = LaneHistory()
     for now in range(5000):
         history.add(now, np.arange(1000) + now)
     steps = history.arrays()["history_steps"]

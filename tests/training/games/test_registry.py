@@ -24,7 +24,7 @@ from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
-from training.run.game_view import GameView, describe_decision, find_view, render_state
+from training.run.game_view import GameView, find_view
 from training.run.option_layers import load_preset, read_presets
 from training.run.schedules import count_elapsed
 from training.train import main
@@ -114,10 +114,11 @@ def test_a_game_that_says_nothing_is_shown_by_its_own_words():
     engine = make_engine(ENV, 1)
     engine.reset_many(seeds=3)
     row = engine.get_states([0])[0]
-    assert render_state(engine, row, ["you"]) == engine.game.render(row, "ansi")
-    said = describe_decision(engine, row, 1, row, ["you"])
+    view = find_view(ENV)
+    assert type(view) is GameView
+    assert view.render_state(engine, row, ["you"]) == engine.game.render(row, "ansi")
+    said = view.describe_decision(engine, row, 1, row, ["you"])
     assert said == [f"you: {engine.game.action_name(1, row)}"]
-    assert type(find_view(ENV)) is GameView
 
 
 def test_a_game_may_be_registered_and_forgotten(told):

@@ -15,8 +15,8 @@ from tests import nim
 from tests.needs import needs_core
 from tests.slow import diagonal
 from training.play import main as play
+from training.players.contest_table import find_table
 from training.players.names import make_player
-from training.players.table import find_table
 from training.run import checkpoint
 from training.run.envs import make_engine
 from training.run.seating import has_agents, without_agents

@@ -21,8 +21,8 @@ from training.evaluation.contest import contest, load_players
 from training.evaluation.standings import AHEAD, IQM, OVER, show
 from training.players import network
 from training.players.bots import Bot
+from training.players.contest_table import ContestTable, find_table
 from training.players.names import make_player
-from training.players.table import Table, find_table
 from training.run import games
 from training.run.envs import make_engine
 
@@ -330,7 +330,7 @@ def test_who_sits_where_is_no_option_of_a_table(agent):
 
 def test_a_table_says_what_it_plays(agent):
     policy = training.load_policy(agent("nim3"))
-    assert find_table([policy]) == Table(NIM, {"players": 3})
+    assert find_table([policy]) == ContestTable(NIM, {"players": 3})
     assert find_table([policy], NIM, {"sticks": 12}).options == {"players": 3, "sticks": 12}
     with pytest.raises(ConfigError, match=r"env='Race-v0' .* must be Nim-v0 .*nim3"):
         find_table([policy], RACE)

@@ -11,7 +11,7 @@ from training import exploit
 from training.evaluation import best_response
 from training.evaluation.best_response import ORIGIN, Measured
 from training.evaluation.contest import load_players
-from training.players.table import find_table
+from training.players.contest_table import find_table
 from training.run.config import RunConfig
 
 pytestmark = needs_core

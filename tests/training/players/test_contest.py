@@ -15,7 +15,7 @@ from training.evaluate import main
 from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
 from training.evaluation.standings import show
-from training.players.table import find_table
+from training.players.contest_table import find_table
 from training.run.folder import RunError
 
 from .met import NIM

@@ -10,9 +10,9 @@ import training
 from tests.slow import late
 from tests.tables import walk
 from training.evaluate import main as evaluate
+from training.players.contest_table import find_table
 from training.players.names import make_player
 from training.players.network import Network
-from training.players.table import find_table
 from training.run import checkpoint
 from training.run.envs import make_engine
 from training.selfplay.opponents import Opponents

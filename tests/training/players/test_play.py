@@ -11,7 +11,7 @@ import pytest
 
 import fastenv
 from training.play import main
-from training.playing.table import number_names
+from training.playing.game_table import number_names
 from training.terminal.text import parse_action
 
 ROOT = Path(__file__).resolve().parents[3]

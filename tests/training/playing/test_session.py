@@ -6,21 +6,22 @@ import pytest
 import fastenv
 from tests.training.playing.test_table import make_table
 from training.players.names import make_player
+from training.players.person import Person
 from training.playing import history
-from training.playing.session import Session
-from training.playing.table import GameTable
+from training.playing.game_table import GameTable
+from training.playing.session import GameSession
 
 VERSUS = "DrMarioVersusFrame-v0"
 
 
 def make_match(who):
-    """Make a session of two who decide at the same time; None is a person."""
+    """Make a session of two who decide at the same time."""
     engine = fastenv.make_engine(VERSUS, 1, seats="all", level=1)
     engine.reset_many(seeds=3)
-    players = [None if each is None else make_player(each, engine) for each in who]
+    players = [make_player(each, engine) for each in who]
     table = GameTable(VERSUS, {}, engine, players, ["a", "b"])
     table.begin(seeds=[0, 0])
-    return Session(table, branches=False)
+    return GameSession(table, branches=False)
 
 
 def play(session, decisions):
@@ -32,10 +33,10 @@ def play(session, decisions):
             session.step()
 
 
-@pytest.mark.parametrize("who", [("random", None), (None, "random")])
+@pytest.mark.parametrize("who", [("random", Person), (Person, "random")])
 def test_those_who_decide_together_make_one_moment(who):
     session = make_match(who)
-    person = who.index(None)
+    person = who.index(Person)
     play(session, 2)
     assert session.history.index == 1
     assert [seat for seat, _ in session.moment.decisions] == [0, 1]
@@ -66,7 +67,7 @@ def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
 
     table = make_table()
     table.players[:] = [Counted() for _ in range(4)]
-    session = Session(table, branches=False)
+    session = GameSession(table, branches=False)
     assert [player.asked for player in table.players] == [0] * 4
     action = session.action()
     assert session.action() == action
@@ -77,10 +78,10 @@ def test_players_are_asked_once_and_only_where_somebody_looks_or_plays():
 
 @pytest.mark.parametrize("branches", [False, True])
 def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
-    session = Session(make_table(["heuristic", None, "random", "random"]), branches=branches)
+    session = GameSession(make_table(["heuristic", Person, "random", "random"]), branches=branches)
     play(session, 8)
     rows, lines = session.rows.copy(), session.history.lines(99)
-    session.go(0, 1)
+    session.history.go(0, 1)
     assert session.waits
     assert not session.is_newest
     session.resume()
@@ -91,7 +92,7 @@ def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
     play(session, 6)
     assert "You 2" in session.history.lines(99)[0]
     if branches:
-        session.go(0, 8)
+        session.history.go(0, 8)
         assert session.rows.tobytes() == rows.tobytes()
         assert session.history.lines(99) == lines
     else:
@@ -99,7 +100,7 @@ def test_who_plays_on_from_the_past_leaves_or_forgets_what_followed(branches):
 
 
 def test_known_moments_are_walked_through_and_nobody_is_asked_again():
-    session = Session(make_table(["random"] * 4), branches=False)
+    session = GameSession(make_table(["random"] * 4), branches=False)
     play(session, 6)
     newest = session.rows.tobytes()
     while session.history.index:
@@ -115,7 +116,7 @@ def test_lanes_begin_anew_where_there_is_no_end():
     engine = fastenv.make_engine("DrMarioPlacement-v0", 3, level=20)
     engine.reset_many(seeds=5)
     table = GameTable("DrMarioPlacement-v0", {}, engine, [make_player("first", engine)], ["first"])
-    session = Session(table, branches=False)
+    session = GameSession(table, branches=False)
     session.endless = True
     while not session.moment.ended.any():
         session.step()
@@ -148,7 +149,7 @@ def make_alone(player, *, branches):
     engine.reset_many(seeds=3)
     table = GameTable("Prospector-v0", {}, engine, [player], ["a"])
     table.begin(seeds=[0])
-    return Session(table, branches=branches)
+    return GameSession(table, branches=branches)
 
 
 def test_a_player_that_raises_an_error_is_asked_again():

@@ -5,19 +5,20 @@ import pytest
 
 import fastenv
 from training.players.names import make_player
+from training.players.person import Person
 from training.players.player import Thought
 from training.playing.decision import Decision
+from training.playing.game_table import GameTable, collect_lines
 from training.playing.history import take_again
-from training.playing.table import GameTable, collect_lines
 
 FLAT = "SkullKingFlat-v0"
 
 
-def make_table(who=("heuristic", None, "random", "random"), seed=3):
-    """Make a table of Skull King in its first decision; None is a person."""
+def make_table(who=("heuristic", Person, "random", "random"), seed=3):
+    """Make a table of Skull King in its first decision."""
     engine = fastenv.make_engine(FLAT, 1, seats="all", schedule=(2,))
     engine.reset_many(seeds=seed)
-    players = [None if each is None else make_player(each, engine) for each in who]
+    players = [make_player(each, engine) for each in who]
     return GameTable(FLAT, {}, engine, players, ["a", "You", "b", "c"][: len(who)])
 
 
@@ -26,7 +27,9 @@ def play(table):
     engine, seat = table.engine, int(table.actors()[0])
     player, before = table.players[seat], engine.get_states()[0]
     legal = np.flatnonzero(engine.mask[0])
-    action = int(legal[0]) if player is None else int(player.act(engine, np.zeros(1, int))[0])
+    if isinstance(player, Person):
+        player.choose(int(legal[0]))
+    action = int(player.act(engine, np.zeros(1, int))[0])
     engine.step_many([action], autoreset=False)
     return (seat, action), before, engine.get_states()[0]
 
@@ -46,7 +49,7 @@ def test_nothing_is_said_of_bids_before_all_have_bid():
 def test_decisions_at_the_same_time_are_described_together():
     engine = fastenv.make_engine("DrMarioVersus-v0", 1, seats="all", level=1)
     engine.reset_many(seeds=3)
-    players = [make_player("random", engine), None]
+    players = [make_player("random", engine), Person(engine)]
     table = GameTable("DrMarioVersus-v0", {}, engine, players, ["a", "You"])
     table.begin(seeds=[0, 0])
     first, before, after = play(table)
@@ -90,7 +93,7 @@ def test_a_game_ends_in_a_sentence_the_best_first():
     assert dict(ranked) == dict(zip(table.names, row["total"][:4].tolist(), strict=True))
     said = table.describe_result(row, 0.0)
     assert said == f"The game is over: {', '.join(f'{name} {x:.6g}' for name, x in ranked)}."
-    alone = GameTable(FLAT, {}, table.engine, [None], ["You"])
+    alone = GameTable(FLAT, {}, table.engine, [Person(table.engine)], ["You"])
     assert alone.describe_result(row, 2.5) == "The game is over: return 2.5."
 
 
@@ -98,7 +101,7 @@ def test_a_game_ends_in_a_sentence_the_best_first():
     ("persons", "seen"), [([], [0, 1, 2]), ([1], [1, 1, 1]), ([0, 2], [0, 0, 2])]
 )
 def test_a_person_is_shown_no_seat_of_others(persons, seen):
-    players = [None if seat in persons else object() for seat in range(3)]
+    players = [Person(None) if seat in persons else object() for seat in range(3)]
     table = GameTable(FLAT, {}, None, players, list("abc"))
     assert [table.find_looking_seat(actor) for actor in range(3)] == seen
 

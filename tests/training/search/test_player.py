@@ -14,14 +14,14 @@ from tests.tables import walk
 from tests.training.players.tables import play_table
 from training.evaluation.contest import load_players
 from training.evaluation.loop import Loop, ask
+from training.players.contest_table import find_table
 from training.players.names import make_player
 from training.players.player import Thought, begin_all, every_lane
-from training.players.table import find_table
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
 from training.search.options import SearchOptions
 from training.terminal import text, thinking
-from training.terminal.session import Session, Source
+from training.terminal.session import Source, TerminalSession
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -150,7 +150,7 @@ def test_ctrl_c_plays_the_best_so_far_and_twice_leaves(monkeypatch, capsys):
     player = make_player(load("search:heuristic"), engine)
     cut(player, monkeypatch)
     makers = [lambda engine: player] * 4
-    session = Session(Source(FLAT, {}, lambda lanes: engine, list("abcd"), makers), seed=3)
+    session = TerminalSession(Source(FLAT, {}, lambda lanes: engine, list("abcd"), makers), seed=3)
     console = Console(width=80)
     while session.decision.thought is None:
         text.print_thought(console, session, shown=False)

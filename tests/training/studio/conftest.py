@@ -13,7 +13,7 @@ from training.studio import messages
 from training.studio.outbox import Outbox
 from training.studio.places import Places
 from training.studio.server import Studio, bind, make_server
-from training.studio.session import Session
+from training.studio.session import ClientSession
 
 AGENT = "pretrained/skullking-ppo"
 
@@ -24,7 +24,7 @@ class Asked:
     def __init__(self, places):
         self.outbox = Outbox(lambda: None)
         self.films = []
-        self.session = Session(places, self.outbox, lambda name: f"link {name}", self._film)
+        self.session = ClientSession(places, self.outbox, lambda name: f"link {name}", self._film)
         self.said = []
 
     def _film(self, data, kind):

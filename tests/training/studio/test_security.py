@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from tests.tables import walk
 from tests.training.studio.conftest import AGENT
 from tests.training.studio.mutating import mutated
-from training.studio import kept, messages, table
+from training.studio import kept, messages, seating
 from training.studio.messages import Refusal
 from training.studio.places import Places, check_options
 
@@ -217,8 +217,8 @@ def fail(*_args, **_options):
         ("training.studio.runs.CurveReader.read", {"kind": "curves", "names": [AGENT]}),
         ("training.studio.messages.parse", {"kind": "runs"}),
         ("training.studio.server.Studio._make_session", {"kind": "keep"}),
-        ("training.studio.session.Session.due", {"kind": "keep"}),
-        ("training.studio.session.Session.handle", {"kind": "keep"}),
+        ("training.studio.session.ClientSession.due", {"kind": "keep"}),
+        ("training.studio.session.ClientSession.handle", {"kind": "keep"}),
     ],
 )
 def test_a_fault_that_nobody_foresaw_is_answered(studio, monkeypatch, capfd, broken, message):
@@ -261,13 +261,13 @@ def test_a_report_with_a_fault_is_answered_in_a_sentence(studio, monkeypatch):
 
 def test_what_takes_longer_is_told_once_a_second(studio, monkeypatch):
     """Compiling for a first game takes half a minute: the page must not look as if it were dead."""
-    release, original = threading.Event(), table.make_table
+    release, original = threading.Event(), seating.make_game_table
 
     def slow(*args):
         assert release.wait(60)
         return original(*args)
 
-    monkeypatch.setattr("training.studio.session.make_table", slow)
+    monkeypatch.setattr("training.studio.session.make_game_table", slow)
     with talk(studio) as socket:
         socket.recv(10)
         begin = {"kind": "begin", "env": "SkullKingFlat-v0", "players": ["person"], "seed": 1}

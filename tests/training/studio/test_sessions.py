@@ -15,7 +15,7 @@ from tests.training.studio.conftest import AGENT
 from training import load_policy
 from training.players.value import find_value
 from training.studio import forms, kept
-from training.studio.table import fill
+from training.studio.seating import fill
 
 SKULL = "SkullKingFlat-v0"
 CABLE = "GameBoyLink-v0"  # two machines, each of which is thought about in Python
@@ -362,7 +362,7 @@ def test_looking_at_a_game_refuses_nothing(asked, monkeypatch):
     def fail(*_):
         raise ConfigError("no such game")
 
-    monkeypatch.setattr("training.studio.session.make_table", fail)
+    monkeypatch.setattr("training.studio.session.make_game_table", fail)
     monkeypatch.setattr("training.studio.session._PREPARED", set())
     assert asked.ask("describe", env=SKULL) == {}
 

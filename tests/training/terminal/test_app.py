@@ -23,7 +23,7 @@ from training.evaluation import replays
 from training.logs.run_data import RunData
 from training.terminal import panels, sources, text, thinking
 from training.terminal.app import HELP, SKIP, App, Help
-from training.terminal.session import FASTEST, SLOWEST, Session
+from training.terminal.session import FASTEST, SLOWEST, TerminalSession
 
 pytestmark = needs_core  # frames of many games
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,12 +52,12 @@ class Clock:
 def make_session(n=3, env=ENV, bot="first", **options):
     options = {"level": 3, **options} if env.startswith("DrMario") else options
     source = sources.make_scripted(bot, env, options)
-    return Session(sources.show_more(replace(source, most=12, endless=True)), n, 5, Clock())
+    return TerminalSession(sources.show_more(replace(source, most=12, endless=True)), n, 5, Clock())
 
 
 def make_played(*words):
     args = play.parser().parse_args(["--seed", "3", *words])
-    return Session(sources.show_more(sources.make_played(args)), seed=3, clock=Clock())
+    return TerminalSession(sources.show_more(sources.make_played(args)), seed=3, clock=Clock())
 
 
 def press(app, *keys, size=(140, 45), then=lambda app: None):
@@ -547,7 +547,7 @@ def test_shaping_of_a_training_stands_beside_the_rewards_of_its_agent(train, tmp
     assert train(tmp_path, "run", config=config) == 0
     source = sources.make_trained(str(tmp_path / "run"), tmp_path, {"level": 1})
     source = sources.show_more(replace(source, endless=True))
-    session, expected, ended = Session(source, 2, 5, Clock()), 0.0, 0
+    session, expected, ended = TerminalSession(source, 2, 5, Clock()), 0.0, 0
     while ended < 2:
         before = count_viruses(session)
         session.step()
@@ -571,7 +571,7 @@ def test_value_and_probabilities_of_an_agent_are_shown(train, tmp_path):
     config.write_text(json.dumps(SHAPED))
     assert train(tmp_path, "run", config=config) == 0
     source = sources.make_trained(str(tmp_path / "run"), tmp_path, {})
-    app = App(Session(source, 1, 5, Clock()), auto=False)
+    app = App(TerminalSession(source, 1, 5, Clock()), auto=False)
     shown = press(app, "n", then=lambda app: text_of(app, "thought"))
     assert "value " in shown
     assert f"{thinking.CHOSEN} " in shown
@@ -667,7 +667,7 @@ def test_panels_stand_beside_a_board_where_there_is_room(size):
 
 def record(tmp_path, steps=6):
     options = {"level": 3, "obs": "bitplane_bottle"}
-    session = Session(sources.make_scripted("first", ENV, options), seed=9)
+    session = TerminalSession(sources.make_scripted("first", ENV, options), seed=9)
     actions = []
     for _ in range(steps):
         actions.append(session.action())
@@ -678,17 +678,17 @@ def record(tmp_path, steps=6):
 def test_a_recorded_game_is_played_to_its_end_and_back(tmp_path):
     path, actions = record(tmp_path)
     source = sources.make_replay(replays.load(path), path.name)
-    session, taken = Session(source, clock=Clock()), []
+    session, taken = TerminalSession(source, clock=Clock()), []
     while not session.over:
         taken.append(session.action())
         session.step()
     assert taken == actions
     assert session.step() == 0
-    app = App(Session(source, clock=Clock()), auto=False)
+    app = App(TerminalSession(source, clock=Clock()), auto=False)
     keys = ["right_square_bracket", "f"]
     assert press(app, *keys, then=lambda app: text_of(app, "status")).startswith(" over")
     assert app.session.num_envs == 1
-    app = App(Session(source, clock=Clock()), auto=False)
+    app = App(TerminalSession(source, clock=Clock()), auto=False)
     press(app, "f", *"bbbbbb", then=lambda app: None)
     assert app.session.history.index == 0
     assert [app.session.action(), app.session.step() and app.session.action()] == actions[:2]
@@ -696,7 +696,7 @@ def test_a_recorded_game_is_played_to_its_end_and_back(tmp_path):
 
 def test_events_and_impossible_actions_of_a_recording(tmp_path):
     replay = replays.record("Prospector-v0", {}, 0, [200, -3, 28])
-    app = App(Session(sources.make_replay(replay, "x"), clock=Clock()), auto=False)
+    app = App(TerminalSession(sources.make_replay(replay, "x"), clock=Clock()), auto=False)
 
     def then(app):
         return text_of(app, "choice"), app.query_one("#events").display

@@ -16,21 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-import fastenv
 from fastenv.drmario.tables import Reason
-from fastenv.registry import short_id
 from training.apps.drmario.best_times import ENV, Game, set_game
 from training.evaluation.intervals import RESAMPLES
 from training.evaluation.results import Results
 from training.run.envs import with_defaults
 from training.run.games import Column
-from training.run.options import require
 
 if TYPE_CHECKING:  # they import torch, which a parser does not need
-    from training.players.names import Who
-    from training.players.player import MakePlayer
-
-    Playing = Who | MakePlayer
+    from training.players.names import AnyPlayer
 
 Key = TypeVar("Key")
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}  # for players who look at rows
@@ -43,50 +37,25 @@ LANES = 256  # episodes that are played at once
 
 def load_player(
     name: str, runs: Path = Path("runs"), *, flag: str = "who"
-) -> tuple[Playing, dict[str, Any] | None]:
-    """Load who plays placements, by name.
-
-    Parameters
-    ----------
-    name : str
-        A bot, ``lookahead:FILE``, or what :func:`training.players.names.load_who` takes.
-    runs : Path
-        Folder of all runs.
-    flag : str
-        What errors call the name.
+) -> tuple[AnyPlayer, dict[str, Any] | None]:
+    """Load who plays placements, by name: :func:`training.players.names.load_for`.
 
     Returns
     -------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
     options : dict or None
         Of the environment that an agent has learnt in; None for those who need none.
-
-    Raises
-    ------
-    ConfigError, RunError
-        If there is nobody of that name, a bot and a run have it, or the agent is of another
-        environment.
     """
-    from training.players.names import find_base, find_player, load_who
+    from training.players.names import load_for
+    from training.players.policy import Policy
 
-    bots, run = fastenv.make_game(ENV).bot_names, runs / name
-    alone = name not in bots or not (run / "config.json").exists()
-    require(alone, flag, name, f"the path {run}, or a name that either a bot or a run has")
-    make = None if name in bots else find_player(ENV, name)
-    if make is not None:
-        return make, None
-    who = name if name in bots else load_who(name, runs)
-    base = find_base(who)
-    if isinstance(base, str):
-        known = f"a bot ({', '.join(bots)}), lookahead:FILE, a run folder"
-        require(base in bots, flag, name, f"{known}, or the name of one under {runs}")
-        return who, None
-    require(short_id(base.env) == ENV, flag, name, f"a bot, or an agent of {ENV}")
-    return who, with_defaults(ENV, base.env_spec.options)
+    who = load_for(ENV, name, runs, flag=flag)
+    base = getattr(who, "base", who)
+    return who, with_defaults(ENV, base.env_spec.options) if isinstance(base, Policy) else None
 
 
 def play_games(
-    player: Playing,
+    player: AnyPlayer,
     games: Sequence[Game],
     options: Mapping[str, Any] | None = None,
     *,
@@ -100,7 +69,7 @@ def play_games(
 
     Parameters
     ----------
-    player : Policy, Agent, str or callable
+    player : Policy, SearchingAgent, str or callable
     games : sequence of (int, str, int)
         Level, speed and the option ``game_seed`` of each.
     options : mapping, optional

@@ -12,7 +12,7 @@ from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL
 from training.apps.drmario.best_times import BestTimes, list_clears, prepare
 from training.evaluation.judging import Judging
 from training.evaluation.results import EvaluationReport
-from training.players.trained import Trained
+from training.players.trained import TrainedAgent
 from training.run.envs import with_defaults
 from training.run.folder import name_of_agent
 from training.run.options import require
@@ -26,7 +26,9 @@ class DrMarioJudging(Judging):
     caption = "Frames to clear are those of cleared episodes."
     options = ("best_times",)
 
-    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+    def refuse(
+        self, trained: TrainedAgent, options: EvaluationConfig, asked: Mapping[str, Any]
+    ) -> None:
         """Refuse a store of best times that cannot take these clears, before minutes of play.
 
         Raises
@@ -44,7 +46,7 @@ class DrMarioJudging(Judging):
     def play_further(
         self,
         console: Console,
-        trained: Trained,
+        trained: TrainedAgent,
         options: EvaluationConfig,
         evaluated: EvaluationReport,
         asked: Mapping[str, Any],
@@ -54,7 +56,7 @@ class DrMarioJudging(Judging):
         Parameters
         ----------
         console : rich.console.Console
-        trained : Trained
+        trained : TrainedAgent
         options : EvaluationConfig
             Nothing of it is used.
         evaluated : EvaluationReport

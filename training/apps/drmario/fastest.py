@@ -25,7 +25,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.seeds import Plan
+from training.apps.drmario.seeds import SeedPlan
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import exit_status, new_parser
@@ -163,20 +163,6 @@ def _read_trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int,
     return tuple(reversed(actions))
 
 
-class Trace:
-    """Plays given placements, one after the other; see :class:`training.players.player.Player`."""
-
-    def __init__(self, placements: Sequence[int]) -> None:
-        self._left = iter(placements)
-
-    def begin(self, engine: Any, lanes: Array, seeds: Array | None = None) -> None:
-        """Go on where it is: they are of one game."""
-
-    def act(self, engine: Any, lanes: Array) -> Array:
-        """Return the next placement."""
-        return np.array([next(self._left)], np.int32)
-
-
 def make_replay(clear: Clear) -> replays.Replay:
     """Return a clear as a recorded episode of buttons, one a frame.
 
@@ -186,6 +172,7 @@ def make_replay(clear: Clear) -> replays.Replay:
     """
     from training.apps.drmario.frame_player import FramePlayer
     from training.evaluation.evaluation import Evaluation, play
+    from training.players.bots import Recorded
 
     options = {
         "level": clear.level,
@@ -194,7 +181,7 @@ def make_replay(clear: Clear) -> replays.Replay:
         "actions": "buttons",
         "obs": "none",
     }
-    pressing = partial(FramePlayer, lambda engine: Trace(clear.trace))
+    pressing = partial(FramePlayer, lambda engine: Recorded(clear.trace))
     games = Evaluation("clear", FRAMES_ENV, options, seeds=range(1), max_steps=MOST_FRAMES)
     played = play(games.by({"clear": pressing}), keep_actions=("clear",))
     assert played.actions is not None
@@ -234,7 +221,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _search_games(args: argparse.Namespace) -> None:
-    plan = Plan(args.levels, args.speeds, args.seeds)
+    plan = SeedPlan(args.levels, args.speeds, args.seeds)
     require(1 <= args.width <= MOST_WIDTH, "--width", args.width, f"from 1 to {MOST_WIDTH:,}")
     if args.out is not None:
         files.prepare("--out", args.out)

@@ -9,8 +9,7 @@ import numpy as np
 from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
-from training.players.names import Who, make_player
-from training.players.player import MakePlayer
+from training.players.names import AnyPlayer, make_player
 from training.players.policy import Policy
 from training.run.envs import make_engine
 
@@ -30,13 +29,13 @@ class FramePlayer:
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         Plays in ``DrMarioPlacement-v0``.
     engine : BatchEngine
         Of ``DrMarioFrame-v0`` or ``DrMarioVersusFrame-v0``, whose actions are buttons.
     """
 
-    def __init__(self, who: Who | MakePlayer, engine: Any) -> None:
+    def __init__(self, who: AnyPlayer, engine: Any) -> None:
         base = getattr(who, "base", who)
         options = base.env_spec.options if isinstance(base, Policy) else {}
         self._inner = make_engine(ENV, 1, options)

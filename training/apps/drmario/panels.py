@@ -15,7 +15,7 @@ from fastenv.drmario.layout import PLANES
 from fastenv.drmario.render import render_bottles
 from training.apps.drmario.best_times import BestTimes
 from training.terminal.panels import NOTHING, GamePanels, Rows, format_number
-from training.terminal.session import Session
+from training.terminal.session import TerminalSession
 
 FRACTIONS = (0.1, 0.25, 0.5, 0.75, 0.9)
 SAMPLE = 16  # boards whose planning is timed, once a window of rates
@@ -28,7 +28,7 @@ class DrMarioPanels(GamePanels):
         self.store = None if times is None else BestTimes(times)
         self._timed: tuple[Any, float | None] = (None, None)  # by the rates of its window
 
-    def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
+    def draw_tile(self, session: TerminalSession, lane: int) -> tuple[str, Text]:
         """Draw the bottles alone, and where the next pill will lie."""
         row, action = session.rows[lane], session.action(lane)
         ghosts = {}
@@ -36,7 +36,7 @@ class DrMarioPanels(GamePanels):
             ghosts[int(session.seats[lane])] = action
         return describe_lane(lane, row), Text.from_ansi(render_bottles(row, ghosts=ghosts))
 
-    def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:
+    def list_rows(self, session: TerminalSession, lane: int) -> Mapping[str, Rows]:
         """List the level, its budget, and the best times beside it."""
         row, config = session.rows[lane], session.engine.game.config
         player, last = row["players"][0], session.tally.last[lane]
@@ -78,14 +78,14 @@ class DrMarioPanels(GamePanels):
             ("now", f"{row['ep_frames']:,}"),
         ]
 
-    def _time_planner(self, session: Session) -> float | None:
+    def _time_planner(self, session: TerminalSession) -> float | None:
         """Return the seconds of planning a pill, measured apart; None without a planner."""
         if session.rates is not self._timed[0]:
             self._timed = session.rates, time_planner(session)
         return self._timed[1]
 
 
-def time_planner(session: Session) -> float | None:
+def time_planner(session: TerminalSession) -> float | None:
     """Time the planner by planning some boards once more."""
     config: Any = session.engine.game.config
     try:

@@ -31,7 +31,7 @@ from training.run.options import require
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from training.apps.drmario.compare import Playing
+    from training.players.names import AnyPlayer
 
 ABOUT = """\
 Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
@@ -87,7 +87,7 @@ LEVEL_COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class SeedPlan:
     """Which games of the seed registry are played, and how often.
 
     Parameters
@@ -147,7 +147,7 @@ class Plan:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    plan = Plan()
+    plan = SeedPlan()
     parse = new_parser(
         "evaluate seeds", ABOUT, "greedy --out by-seed --levels 0 5 10", "WHO --out DIR"
     )
@@ -198,8 +198,8 @@ def evaluate(args: argparse.Namespace) -> None:
     """Play, write and print."""
     from rich.console import Console
 
-    values = {name: getattr(args, name) for name in asdict(Plan())}
-    plan = Plan(**{name: value for name, value in values.items() if value is not None})
+    values = {name: getattr(args, name) for name in asdict(SeedPlan())}
+    plan = SeedPlan(**{name: value for name, value in values.items() if value is not None})
     format_parquet([])  # refused before minutes of play
     options, players = _find_players(args)
     files.prepare("--out", args.out / "seeds.csv")
@@ -248,7 +248,7 @@ def evaluate(args: argparse.Namespace) -> None:
 
 def _find_players(
     args: argparse.Namespace,
-) -> tuple[dict[str, Any], dict[float | None, Playing]]:
+) -> tuple[dict[str, Any], dict[float | None, AnyPlayer]]:
     """Find the options of the environment, and the players by risk quantile, None without one."""
     from training.apps.drmario.evaluator.lookahead import DEPTH, LOOKAHEAD
 
@@ -272,7 +272,9 @@ def _find_players(
     return dict(args.set), players
 
 
-def play_plan(player: Playing, plan: Plan, options: Mapping[str, Any], *, sample: bool) -> Results:
+def play_plan(
+    player: AnyPlayer, plan: SeedPlan, options: Mapping[str, Any], *, sample: bool
+) -> Results:
     """Play all episodes of all games; see :func:`training.apps.drmario.compare.play_games`."""
     games = [(level, speed, seeds_of(level)[index]) for level, speed, index in plan.games()]
     how: dict[str, Any] = {"episodes": plan.episodes, "seed": plan.seed, "t_max": plan.t_max}
@@ -282,7 +284,7 @@ def play_plan(player: Playing, plan: Plan, options: Mapping[str, Any], *, sample
 # -- figures ---------------------------------------------------------------------------------------
 
 
-def compute_row(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
+def compute_row(game: tuple[int, str, int], episodes: Results, plan: SeedPlan) -> dict[str, Any]:
     """Compute the figures of a game; those of clears are None without any."""
     cleared, frames = episodes["cleared"], episodes["ticks"].astype(float)
     times = frames[cleared]
@@ -307,12 +309,12 @@ def _name(game: tuple[int, str, int]) -> dict[str, Any]:
     return {"level": level, "speed": speed, "seed": seed, "seed_id": name}
 
 
-def compare_levels(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
+def compare_levels(plan: SeedPlan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
     """Return a record for each level, speed and quantile, with 95 % intervals over games.
 
     Parameters
     ----------
-    plan : Plan
+    plan : SeedPlan
     played : mapping of float or None to Results
         What was played, by the quantile that the player went by; None for one that goes by none.
         The first is what the others are compared with.
@@ -355,7 +357,7 @@ def find_anomalies(episodes: Results) -> list[tuple[int, str]]:
 
 
 def record_anomalies(
-    folder: Path, options: Mapping[str, Any], plan: Plan, played: Results
+    folder: Path, options: Mapping[str, Any], plan: SeedPlan, played: Results
 ) -> list[dict[str, Any]]:
     """Record the anomalies of each game in a folder; return a row for each."""
     odd = []

@@ -24,14 +24,14 @@ from fastenv.skullking.view import card_name
 from training.apps.skullking.columns import ROUNDS
 from training.evaluation.intervals import share
 from training.evaluation.loop import Loop
-from training.players.names import Who, make_player
-from training.players.player import MakePlayer, begin_all, every_lane
-from training.players.table import Table
+from training.players.contest_table import ContestTable
+from training.players.names import AnyPlayer, make_player
+from training.players.player import begin_all, every_lane
 from training.run import files
 from training.run.options import Options, Text, Whole, option, require
 
 HANDS = Path(__file__).with_name("hands.json")
-TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
+TABLE = ContestTable("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 PLAYERS = 4  # at a table
 LANES = 512  # games that are played at once
 HIGH = 4  # bids from here on are high
@@ -156,12 +156,12 @@ def _deal(engine: BatchEngine, row: np.void, hand: Hand) -> bytes:
     return packed
 
 
-def decide(who: Who | MakePlayer, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
+def decide(who: AnyPlayer, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
     """Choose the actions of a player in rows, int32 (n,).
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         See :func:`training.players.names.make_player`.
     engine : BatchEngine
         With a lane for each row; its states are replaced.
@@ -173,7 +173,7 @@ def decide(who: Who | MakePlayer, engine: BatchEngine, rows: np.ndarray) -> np.n
     return player.act(engine, every_lane(engine))
 
 
-def bid_hands(who: Who | MakePlayer, hands: Sequence[Hand]) -> list[int]:
+def bid_hands(who: AnyPlayer, hands: Sequence[Hand]) -> list[int]:
     """Return the bid of a player on each hand."""
     engine = TABLE.make(len(hands))
     bids: list[int] = decide(who, engine, deal_hands(hands, engine)).tolist()
@@ -207,12 +207,12 @@ class Bids:
         return made
 
 
-def play_rounds(who: Who | MakePlayer, rounds: int, first_seed: int) -> Bids:
+def play_rounds(who: AnyPlayer, rounds: int, first_seed: int) -> Bids:
     """Let four of a player play whole games.
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         See :func:`training.players.names.make_player`; each seat has a player of its own.
     rounds : int
         A multiple of the ten rounds of a game.

@@ -28,9 +28,9 @@ from training.evaluation.results import EvaluationReport
 from training.evaluation.tables import format_interval, make_table
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
-from training.players.names import Who
+from training.players.names import AnyPlayer
 from training.players.player import MakePlayer
-from training.players.trained import DRAWN, WITHOUT, Trained
+from training.players.trained import DRAWN, WITHOUT, TrainedAgent
 from training.run.config import RunConfig
 from training.run.envs import check_agents
 from training.run.games import get_game
@@ -89,76 +89,6 @@ def count_players(config: RunConfig) -> int:
     return int(config.env_options.get("num_players", 4))
 
 
-def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Evaluation]:
-    """Return the games of a run's agent; see :class:`training.evaluation.judging.Judging`."""
-    curve, players = purpose == CURVE, count_players(config)
-    sets = SETS if options.opponents is None else options.opponents
-    if curve:
-        sets = options.curve_opponents or (COMPARED_AGAINST,)
-    deals = -(-(options.curve_games if curve else options.games) // players)
-    first = (CURVE_SEEDS if curve else MATCH_SEEDS) + options.seed
-    extended = config.env_options.get("obs_ext")
-    shared = {"obs_ext": extended} if extended else {}
-    measures = tuple(
-        name
-        for name, column in get_game(ENV).columns.items()
-        if column.is_measured or (purpose == EVALUATE and column.kind != "kept")
-    )
-    return [
-        replace(
-            match(each, deals, first, players=players, options=shared, draws=options.seed),
-            name=f"{players - 1} x {each}" if curve else each,
-            measures=measures,
-            resamples=options.bootstrap,
-            resample_seed=options.seed,
-        )
-        for each in sets
-    ]
-
-
-def seat_players(
-    trained: Trained, options: EvaluationConfig, purpose: str
-) -> dict[str, MakePlayer]:
-    """Make the players of whole games by name; see :class:`training.evaluation.judging.Judging`.
-
-    At the end of a training these are bots, and who shares a half with a pair of networks; in a
-    comparison the agent, and its pair with bids that a head computes.
-    """
-    own = {AGENT: match_player(trained, options.bids)}
-    halves = {} if trained.pair is None else trained.pair.halves(options.bids)
-    if purpose == COMPARE:
-        return own | {name: make for name, make in halves.items() if name == DECODED}
-    if purpose == CURVE:
-        return own
-    makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
-    makers |= halves | own
-    if trained.draws:
-        makers[DRAWN] = match_player(trained, options.bids, sample=True)
-    if trained.search is not None:
-        makers[WITHOUT] = match_player(replace(trained, search=None), options.bids)
-    return makers
-
-
-def play_matches(
-    trained: Trained, options: EvaluationConfig, purpose: str = EVALUATE
-) -> dict[str, dict[str, dict[str, Interval]]]:
-    """Play against every opponent set; return set to player to measure to its mean over deals."""
-    results = {}
-    for each in plan(trained.config, options, EVALUATE):
-        played = play(each.by(seat_players(trained, options, purpose)))
-        results[each.name] = each.estimate(played).means
-    return results
-
-
-def check(config: RunConfig) -> None:
-    """Refuse opponents that search where they cannot."""
-    played = config.evaluation
-    for name in {*(played.opponents or ()), *(played.curve_opponents or ())}:
-        if is_search(name):
-            one = match(name, 1, 0, players=count_players(config))
-            check_agents(ENV, {**one.options, "opponents": name})
-
-
 # -- how agents are judged -------------------------------------------------------------------------
 
 
@@ -191,20 +121,65 @@ class SkullKingJudging(Judging):
         steps: int | None = None,
     ) -> list[Evaluation]:
         """Plan whole games on duplicate deals; none where other parts alone are asked for."""
-        only = (asked or {}).get("only")
-        return plan(config, options, purpose) if only in (None, MATCHES) else []
+        if (asked or {}).get("only") not in (None, MATCHES):
+            return []
+        curve, players = purpose == CURVE, count_players(config)
+        sets = SETS if options.opponents is None else options.opponents
+        if curve:
+            sets = options.curve_opponents or (COMPARED_AGAINST,)
+        deals = -(-(options.curve_games if curve else options.games) // players)
+        first = (CURVE_SEEDS if curve else MATCH_SEEDS) + options.seed
+        extended = config.env_options.get("obs_ext")
+        shared = {"obs_ext": extended} if extended else {}
+        measures = tuple(
+            name
+            for name, column in get_game(ENV).columns.items()
+            if column.is_measured or (purpose == EVALUATE and column.kind != "kept")
+        )
+        return [
+            replace(
+                match(each, deals, first, players=players, options=shared, draws=options.seed),
+                name=f"{players - 1} x {each}" if curve else each,
+                measures=measures,
+                resamples=options.bootstrap,
+                resample_seed=options.seed,
+            )
+            for each in sets
+        ]
 
     def players_of(
-        self, trained: Trained, options: EvaluationConfig, purpose: str
-    ) -> Mapping[str, Who | MakePlayer]:
-        """See :func:`seat_players`."""
-        return seat_players(trained, options, purpose)
+        self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
+    ) -> Mapping[str, AnyPlayer]:
+        """Make the players of whole games by name.
+
+        At the end of a training these are bots, and who shares a half with a pair of networks; in a
+        comparison the agent, and its pair with bids that a head computes.
+        """
+        own = {AGENT: match_player(trained, options.bids)}
+        halves = {} if trained.pair is None else trained.pair.halves(options.bids)
+        if purpose == COMPARE:
+            return own | {name: make for name, make in halves.items() if name == DECODED}
+        if purpose == CURVE:
+            return own
+        makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
+        makers |= halves | own
+        if trained.draws:
+            makers[DRAWN] = match_player(trained, options.bids, sample=True)
+        if trained.search is not None:
+            makers[WITHOUT] = match_player(replace(trained, search=None), options.bids)
+        return makers
 
     def check_run(self, config: RunConfig) -> None:
         """Refuse opponents that search where they cannot."""
-        check(config)
+        played = config.evaluation
+        for name in {*(played.opponents or ()), *(played.curve_opponents or ())}:
+            if is_search(name):
+                one = match(name, 1, 0, players=count_players(config))
+                check_agents(ENV, {**one.options, "opponents": name})
 
-    def refuse(self, trained: Trained, options: EvaluationConfig, asked: Mapping[str, Any]) -> None:
+    def refuse(
+        self, trained: TrainedAgent, options: EvaluationConfig, asked: Mapping[str, Any]
+    ) -> None:
         """Refuse options that the evaluation of an agent cannot follow.
 
         Raises
@@ -222,7 +197,7 @@ class SkullKingJudging(Judging):
         fits = bids == TABLE_BIDS or trained.pair is not None or not partial_tier
         require(fits, "--bids", bids, f"{TABLE_BIDS} with search")
 
-    def describe(self, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+    def describe(self, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
         """Describe who takes which decisions of the whole games of an agent, and their returns."""
         return {
             "trained_plays": who_plays(trained, options.bids),
@@ -232,7 +207,7 @@ class SkullKingJudging(Judging):
     def play_further(
         self,
         console: Console,
-        trained: Trained,
+        trained: TrainedAgent,
         options: EvaluationConfig,
         evaluated: EvaluationReport,
         asked: Mapping[str, Any],
@@ -242,7 +217,7 @@ class SkullKingJudging(Judging):
         Parameters
         ----------
         console : rich.console.Console
-        trained : Trained
+        trained : TrainedAgent
         options : EvaluationConfig
         evaluated : EvaluationReport
             Of the whole games; empty if they were not asked for.
@@ -282,3 +257,15 @@ def _print_rounds(console: Console, means: Mapping[str, Interval], opponents: st
             hits = format_interval(interval, 1, 100)
             table.add_row(part.removeprefix("round_"), hits, shown)
     console.print(table)
+
+
+def play_matches(
+    trained: TrainedAgent, options: EvaluationConfig, purpose: str = EVALUATE
+) -> dict[str, dict[str, dict[str, Interval]]]:
+    """Play against every opponent set; return set to player to measure to its mean over deals."""
+    results = {}
+    judging = SkullKingJudging(trained.config.env)
+    for each in judging.evaluations(trained.config, options, EVALUATE):
+        played = play(each.by(judging.players_of(trained, options, purpose)))
+        results[each.name] = each.estimate(played).means
+    return results

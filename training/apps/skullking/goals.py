@@ -23,7 +23,7 @@ from training.evaluation.tables import format_interval, make_table, name_column,
 from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
-from training.players.trained import DRAWN, Trained
+from training.players.trained import DRAWN, TrainedAgent
 from training.run.names import AGENT
 from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS
@@ -33,7 +33,7 @@ BASELINE, OVERALL = "rule_hard", "overall"
 GOALS = "0 to N equally likely, so that many are out of reach"
 
 
-def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
+def plan(trained: TrainedAgent, options: EvaluationConfig) -> Evaluation:
     """Return the rounds of an agent that plays to goals, and of those it is compared with."""
     fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "uniform"}
     rounds = ROUNDS if options.episodes is None else options.episodes
@@ -57,7 +57,7 @@ def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
     return rounds_of.by(makers)
 
 
-def compare(console: Console, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+def compare(console: Console, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
     """Play the rounds, print the tables and return the records: of goals, and of abilities."""
     rounds = plan(trained, options)
     decides = tier_of(rounds.env) == "ability"
@@ -70,7 +70,7 @@ def compare(console: Console, trained: Trained, options: EvaluationConfig) -> di
 
 def _report_goals(
     console: Console,
-    trained: Trained,
+    trained: TrainedAgent,
     options: EvaluationConfig,
     rounds: Evaluation,
     played: Results,

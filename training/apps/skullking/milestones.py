@@ -28,7 +28,7 @@ from training.evaluation.judging import CURVE
 from training.evaluation.judging import MILESTONES as FILE
 from training.evaluation.trainings import seconds_of
 from training.logs.status import duration
-from training.players.trained import Trained, load, provenance
+from training.players.trained import TrainedAgent, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
 from training.run.names import AGENT
@@ -79,12 +79,12 @@ MILESTONES = (
 )
 
 
-def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | None]]:
+def play(trained: TrainedAgent, options: EvaluationConfig) -> dict[str, list[float | None]]:
     """Let a checkpoint play; return value, low and high for every milestone.
 
     Parameters
     ----------
-    trained : Trained
+    trained : TrainedAgent
     options : EvaluationConfig
         ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """

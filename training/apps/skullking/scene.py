@@ -14,9 +14,8 @@ from fastenv.skullking.rules import Play, score_bid, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase, Scoring
 from fastenv.skullking.view import card_name, table_view
 from training.apps.skullking.rules import blocks_of
-from training.run.game_view import GameView, ObservationBlock
+from training.run.game_view import YOU, GameView, ObservationBlock
 
-YOU = "You"
 KINDS = {kind: kind.name.lower() for kind in t.CardClass}
 
 
@@ -88,6 +87,55 @@ class SkullKingView(GameView):
         """Return the blocks of the tier."""
         return [ObservationBlock(*block) for block in blocks_of(engine.game)]
 
+    def render_state(self, engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
+        """Draw the table as a player sees it, as text with colours; alone, as the agent does."""
+        at_table = names if len(names) == engine.game.config.num_players else None
+        if at_table is not None:
+            row = _look_from(row, seat)
+        return render_ansi(row, engine.game.rules[0], names=at_table)
+
+    def describe_decision(
+        self,
+        engine: Any,
+        before: np.void,
+        action: int,
+        after: np.void,
+        names: Sequence[str],
+        seat: int = 0,
+    ) -> list[str]:
+        """Describe a decision in lines.
+
+        Bids appear once all are made. Where bots move inside a step, only the person's card
+        appears. The row itself says whose decision it was.
+        """
+        phase, seat = int(before["phase"]), int(before["actor"])
+        if phase == Phase.BID:
+            if int(after["phase"]) == Phase.BID:
+                return []
+            bids = ", ".join(f"{name} {after['bid'][seat]}" for seat, name in enumerate(names))
+            return [f"Bids: {bids}."]
+        over = after["round_idx"] != before["round_idx"] or bool(after["done"])
+        scores = _describe_scores(before, after, names, engine.game.rules[0]) if over else []
+        if phase not in (Phase.PLAY, Phase.TIGRESS):
+            return [f"{names[seat]}: {engine.game.action_name(action, before)}", *scores]
+        card = TIGRESS if phase == Phase.TIGRESS else int(before["hand"][seat][action])
+        if card == TIGRESS and phase == Phase.PLAY and int(after["phase"]) == Phase.TIGRESS:
+            return []
+        mode = action
+        if phase == Phase.PLAY:
+            mode = tigress_mode(int(before["bid"][seat]), int(before["won"][seat]))
+        lines = [f"{_conjugate(names[seat], 'play')} {card_name(card, mode)}."]
+        plays = [*_read_plays(before), Play(seat, card, mode)]
+        whole = len(plays) == int(engine.game.rules["num_hands"][0])
+        if whole and (over or after["tricks"] != before["tricks"]):
+            won = winning_play(plays)
+            said = "Nobody wins the trick."
+            if won is not None:
+                wins = _conjugate([*names, "Graybeard"][won.seat], "win")
+                said = f"{wins} the trick with {card_name(*won[1:])}."
+            lines.append(said)
+        return lines + scores
+
 
 def _look_from(row: np.void, seat: int) -> np.void:
     """Return a row as if the decision were due at a seat: views show what that seat sees."""
@@ -95,60 +143,6 @@ def _look_from(row: np.void, seat: int) -> np.void:
         row = row.copy()
         row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
     return row
-
-
-# -- as text ---------------------------------------------------------------------------------------
-
-
-def render_state(engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
-    """Draw the table as a player sees it, as text with colours; alone, as the agent does."""
-    at_table = names if len(names) == engine.game.config.num_players else None
-    if at_table is not None:
-        row = _look_from(row, seat)
-    return render_ansi(row, engine.game.rules[0], names=at_table)
-
-
-def describe_decision(
-    engine: Any,
-    before: np.void,
-    action: int,
-    after: np.void,
-    names: Sequence[str],
-    seat: int = 0,
-) -> list[str]:
-    """Describe a decision in lines; see :func:`training.run.game_view.describe_decision`.
-
-    Bids appear once all are made. Where bots move inside a step, only the person's card appears.
-    The row itself says whose decision it was.
-    """
-    phase, seat = int(before["phase"]), int(before["actor"])
-    if phase == Phase.BID:
-        if int(after["phase"]) == Phase.BID:
-            return []
-        bids = ", ".join(f"{name} {after['bid'][seat]}" for seat, name in enumerate(names))
-        return [f"Bids: {bids}."]
-    over = after["round_idx"] != before["round_idx"] or bool(after["done"])
-    scores = _describe_scores(before, after, names, engine.game.rules[0]) if over else []
-    if phase not in (Phase.PLAY, Phase.TIGRESS):
-        return [f"{names[seat]}: {engine.game.action_name(action, before)}", *scores]
-    card = TIGRESS if phase == Phase.TIGRESS else int(before["hand"][seat][action])
-    if card == TIGRESS and phase == Phase.PLAY and int(after["phase"]) == Phase.TIGRESS:
-        return []
-    mode = action
-    if phase == Phase.PLAY:
-        mode = tigress_mode(int(before["bid"][seat]), int(before["won"][seat]))
-    lines = [f"{_conjugate(names[seat], 'play')} {card_name(card, mode)}."]
-    plays = [*_read_plays(before), Play(seat, card, mode)]
-    whole = len(plays) == int(engine.game.rules["num_hands"][0])
-    if whole and (over or after["tricks"] != before["tricks"]):
-        won = winning_play(plays)
-        names_of = [*names, "Graybeard"]
-        lines.append(
-            "Nobody wins the trick."
-            if won is None
-            else f"{_conjugate(names_of[won.seat], 'win')} the trick with {card_name(*won[1:])}."
-        )
-    return lines + scores
 
 
 def _read_plays(row: np.void) -> list[Play]:

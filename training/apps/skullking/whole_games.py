@@ -23,7 +23,7 @@ from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, mak
 from training.players.network import Network, seen_by, shown, with_bot
 from training.players.player import MakePlayer, Player
 from training.players.policy import EnvSpec
-from training.players.trained import WITHOUT, Trained
+from training.players.trained import WITHOUT, TrainedAgent
 from training.run.envs import make_engine, with_defaults
 from training.run.seating import without_agents
 
@@ -85,7 +85,7 @@ def in_whole_games(
     return with_bot(network, engine, env, env_options, "" if tier == "manager" else bids)
 
 
-def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePlayer:
+def match_player(trained: TrainedAgent, bids: str, *, sample: bool = False) -> MakePlayer:
     """Make the factory of a trained agent in whole games; see :func:`in_whole_games`."""
     if trained.search is not None:
         return trained.search
@@ -97,7 +97,7 @@ def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePl
     return partial(maker, bids=bids, sample=sample)
 
 
-def who_plays(trained: Trained, bids: str) -> str:
+def who_plays(trained: TrainedAgent, bids: str) -> str:
     """Describe in words who takes which decisions of a trained agent's whole games."""
     if trained.search is not None:
         alone = replace(trained, search=None)

@@ -105,7 +105,7 @@ class Cells:
         np.add.at(self.visits, places[places < len(self)], 1)
 
 
-class History:
+class LaneHistory:
     """Where lanes were, every so many steps: twice as many whenever there are too many."""
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class LiveMap(Callback):
         self._followed = {id(each): Followed(each.num_envs) for each in engines}
         self._first = self._followed[id(engines[0])]
         self._noted: list[tuple[int, Array]] = []  # visits that are not counted yet
-        self._cells, self._history = Cells(), History()
+        self._cells, self._history = Cells(), LaneHistory()
         self._stitching = Stitching(self._place.square)
         self._boxes: dict[int, tuple[int, int, int, int]] = {}  # of pictures that are written
         self._now, self._due, self._history_due = 0, 0.0, 0.0

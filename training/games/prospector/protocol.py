@@ -27,8 +27,7 @@ if TYPE_CHECKING:  # they import torch, which --help does not need
     from rich.console import Console
 
     from training.evaluation.judging import Judging
-    from training.players.names import Who
-    from training.players.player import MakePlayer
+    from training.players.names import AnyPlayer
     from training.run.config import RunConfig
 
 ABOUT = """\
@@ -142,8 +141,7 @@ def _measure(
     """Train a run a seed, play all contenders, and return the report."""
     from training.evaluation.evaluation import Evaluation, play
     from training.evaluation.judging import EPISODES, get_judging, plan_seeds
-    from training.evaluation.trainings import train_to_end
-    from training.run.folder import RunFolder
+    from training.evaluation.trainings import train_or_resume
     from training.run.names import AGENT
 
     judging = get_judging(config.env)
@@ -159,22 +157,18 @@ def _measure(
     for name in names.values():
         if (args.runs / name).exists():
             raise ConfigError(f"{args.runs / name} is there already: choose another --run-id.")
-    runs = {
-        seed: RunFolder.create(args.runs, config.replace(name=name, seed=seed))
-        for seed, name in names.items()
-    }
     trained: list[dict[str, Any]] = []
     played: dict[str, dict[int, Results]] = {}
-    for block, (seed, folder) in enumerate(runs.items()):
-        agent, record = train_to_end(folder)
+    for block, (seed, name) in enumerate(names.items()):
+        _, agent, record = train_or_resume(args.runs, config.replace(name=name, seed=seed))
         trained.append(record)
-        players: dict[str, Who | MakePlayer] = {POLICY: agent.players()[AGENT]}
+        players: dict[str, AnyPlayer] = {POLICY: agent.players()[AGENT]}
         players |= judging.scripted()
         begin = plan.seeds.start + block * plan.episodes
         part = replace(plan, seeds=range(begin, begin + plan.episodes))
         table = play(part.by(players), engine)
-        for name in players:
-            played.setdefault(name, {})[seed] = table.of(player=name)
+        for who in players:
+            played.setdefault(who, {})[seed] = table.of(player=who)
     contenders = [contender(judging, name, blocks) for name, blocks in played.items()]
     episodes = {
         "count": plan.episodes,

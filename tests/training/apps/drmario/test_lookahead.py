@@ -209,7 +209,7 @@ def test_calibrate_and_compare_write_records(file, tmp_path, capsys):
     assert command.main(["compare", *who, "--levels", "9", "--games", "2"]) == 2
     assert "trained for levels 0 to 1" in capsys.readouterr().err
     assert command.main(["compare", "nobody"]) == 2
-    assert "lookahead:FILE" in capsys.readouterr().err
+    assert "the file of a player" in capsys.readouterr().err
 
 
 NONSENSE = [

@@ -14,7 +14,7 @@ from tests.tables import walk
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.compare import cvar, make_columns
-from training.apps.drmario.seeds import Plan
+from training.apps.drmario.seeds import SeedPlan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results
@@ -54,7 +54,7 @@ def test_figures_of_a_game():
     times = [1000, 2000, 3000, 6000]
     episodes = [episode(n) for n in times]
     episodes += [episode(500, False), episode(9050, False, True)]
-    plan = Plan(t_max=9000, within=2500)
+    plan = SeedPlan(t_max=9000, within=2500)
     row = seeds.compute_row(GAME, played(episodes, plan), plan)
     assert (row["level"], row["speed"], row["seed_id"]) == (5, "medium", "L05_S017")
     assert seed_of(row["seed_id"]) == (5, row["seed"])
@@ -71,7 +71,7 @@ def test_figures_of_a_game():
 
 def test_figures_of_a_level_and_differences_game_by_game():
     """Slower by 100 frames in each game, whose lengths differ by far more."""
-    plan = Plan(levels=(5, 7), seeds=4, episodes=1, t_max=9000)
+    plan = SeedPlan(levels=(5, 7), seeds=4, episodes=1, t_max=9000)
     times = [[1000, 2000, 3000, 8000], [500, 600, 700, 800]]
     usual = [episode(n) for level in times for n in level]
     slower = [episode(n + 100) for level in times for n in level]
@@ -93,7 +93,7 @@ def test_figures_of_a_level_and_differences_game_by_game():
 
 
 def test_episodes_of_a_game_are_drawn_together():
-    plan = Plan(seeds=2, episodes=50)
+    plan = SeedPlan(seeds=2, episodes=50)
     games = [episode(1000)] * 50 + [episode(500, False)] * 50
     (found,) = seeds.compare_levels(plan, {None: played(games, plan, 2)})
     assert found["clear"] == [0.5, 0.0, 1.0]
@@ -101,14 +101,14 @@ def test_episodes_of_a_game_are_drawn_together():
 
 
 def test_a_game_that_is_never_cleared_has_no_mean():
-    row = seeds.compute_row(GAME, played([episode(500, False)] * 3, Plan()), Plan())
+    row = seeds.compute_row(GAME, played([episode(500, False)] * 3, SeedPlan()), SeedPlan())
     assert (row["success_rate"], row["frames_mean"], row["frames_var"]) == (0, None, None)
-    assert row["cvar_25"] == Plan().t_max
+    assert row["cvar_25"] == SeedPlan().t_max
 
 
 def test_anomalies_are_unlike_the_others():
     def find_anomalies(*episodes):
-        return seeds.find_anomalies(played(episodes, Plan()))
+        return seeds.find_anomalies(played(episodes, SeedPlan()))
 
     usual = [episode(1000 + k) for k in range(12)]
     assert find_anomalies(*usual) == []
@@ -202,7 +202,7 @@ def test_clears_go_to_the_store(swept):
 
 @needs_core
 def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
-    plan = Plan(levels=(0,), seeds=2, episodes=3, t_max=2000)
+    plan = SeedPlan(levels=(0,), seeds=2, episodes=3, t_max=2000)
 
     def play(who, seed=0):
         results = seeds.play_plan(who, replace(plan, seed=seed), {}, sample=True)
@@ -250,7 +250,7 @@ def test_what_cannot_be_is_refused_by_name(tmp_path, capsys, subtests):
 
 
 def test_seeds_are_those_of_the_registry():
-    games = Plan(levels=(3, 4), speeds=("low", "high"), seeds=2).games()
+    games = SeedPlan(levels=(3, 4), speeds=("low", "high"), seeds=2).games()
     assert games[:3] == [(3, "low", 0), (3, "low", 1), (3, "high", 0)]
     assert len(games) == 8
     assert registry_seeds()[3, 0] == seed_of("L03_S000")[1]

@@ -11,7 +11,7 @@ from training import evaluate
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.terminal import panels, sources
-from training.terminal.session import Session
+from training.terminal.session import TerminalSession
 
 pytestmark = [needs_core, pytest.mark.slow]
 CONFIG = {
@@ -68,7 +68,7 @@ def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
 
 def test_the_terminal_shows_an_agent_and_what_its_training_left_behind(run):
     source = sources.show_more(sources.make_trained(str(run), run.parent, {"level": 3}))
-    session = Session(source, 2)
+    session = TerminalSession(source, 2)
     for _ in range(5):
         session.step()
     assert session.totals.decisions == 10

@@ -24,7 +24,7 @@ from training.players.names import make_player
 from training.players.player import Player
 
 if TYPE_CHECKING:
-    from training.apps.drmario.compare import Playing
+    from training.players.names import AnyPlayer
 
 ENDLESS = 10**9  # frames: a game is given up by its decisions alone
 UNTIL = 60  # decisions that chance may take part in, at the beginning of a game
@@ -79,7 +79,7 @@ def draw_games(
 
 
 def play(
-    who: Playing, games: Sequence[Game], *, most: int, explore: float = 0.0, seed: int = 0
+    who: AnyPlayer, games: Sequence[Game], *, most: int, explore: float = 0.0, seed: int = 0
 ) -> np.ndarray:
     """Let a player play, and return the samples of its games, records of :data:`SAMPLE`.
 
@@ -107,7 +107,7 @@ class _Explorer:
     All lanes begin together. See :class:`training.players.player.Player`.
     """
 
-    def __init__(self, who: Playing, explore: float, seed: int) -> None:
+    def __init__(self, who: AnyPlayer, explore: float, seed: int) -> None:
         self._who, self._explore, self._seed = who, explore, seed
         self._rng = np.random.default_rng([seed, 1])
         self._players: list[Player] = []

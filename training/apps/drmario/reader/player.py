@@ -22,7 +22,7 @@ from training.run.envs import make_engine
 from training.run.options import require
 
 if TYPE_CHECKING:
-    from training.apps.drmario.compare import Playing
+    from training.players.names import AnyPlayer
 
 BATCH = 32
 GONE = (Tile.CLEARING, Tile.EMPTIED)  # none is left where a decision is due
@@ -36,7 +36,7 @@ class CameraPlayer:
 
     Parameters
     ----------
-    who : Policy, Agent, str or callable
+    who : Policy, SearchingAgent, str or callable
         Plays in ``DrMarioPlacement-v0``.
     reader : Reader
     options : mapping
@@ -54,7 +54,7 @@ class CameraPlayer:
         For another environment than ``DrMarioPlacement-v0``.
     """
 
-    def __init__(self, who: Playing, reader: Reader, options: Any, engine: Any) -> None:
+    def __init__(self, who: AnyPlayer, reader: Reader, options: Any, engine: Any) -> None:
         require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
         self._reader = reader
         self.engine = make_engine(ENV, engine.num_envs, options)

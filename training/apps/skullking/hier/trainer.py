@@ -19,7 +19,6 @@ from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, Pair, PairNet, manager_observer
 from training.callbacks.gate import Certificate, Gate, write_certificate
-from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
 from training.players.bots import Bot
@@ -29,7 +28,7 @@ from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
-from training.run.engine import Engine, OnStep
+from training.run.engine import Engine, OnStep, step_columns
 from training.run.envs import make_engine
 from training.run.folder import CERTIFICATES
 from training.run.seating import without_agents

@@ -14,13 +14,12 @@ from torch import Tensor
 from training.apps.skullking.hindsight import MODES
 from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 from training.apps.skullking.rules import rules_of
-from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.loss import Auxiliary, ShuffledParts
 from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
-from training.run.engine import Engine, as_bytes
+from training.run.engine import Engine, as_bytes, step_columns
 from training.run.options import require
 from training.run.seating import has_agents
 from training.run.seeds import stream_seed

@@ -17,7 +17,7 @@ from training.run.seating import SEATING, env_of_table, without_seating
 
 
 @dataclass(frozen=True)
-class Table:
+class ContestTable:
     """The environment of a game of several players, and its options.
 
     Parameters
@@ -59,7 +59,7 @@ class Table:
 
 def find_table(
     policies: Sequence[Policy], env: str | None = None, options: Mapping[str, Any] | None = None
-) -> Table:
+) -> ContestTable:
     """Find the table at which players meet.
 
     It has the options that the first policy was trained with, as far as its game does not say
@@ -93,6 +93,6 @@ def find_table(
     if game.table.shared is not None:
         taken = {name: taken[name] for name in game.table.shared if name in taken}
     usual = {**game.env_options, **game.table.options}
-    table = Table(where, without_seating({**usual, **taken, **(options or {})}))
+    table = ContestTable(where, without_seating({**usual, **taken, **(options or {})}))
     _ = table.seats  # or it is refused
     return table

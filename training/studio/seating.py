@@ -9,18 +9,21 @@ from typing import Any
 
 from fastenv.errors import show
 from fastenv.registry import make_game, short_id
+from training.players.contest_table import find_table
 from training.players.names import Who, find_base, load_who, make_player
+from training.players.person import Person
 from training.players.player import Player
 from training.players.policy import Policy
-from training.players.table import find_table
-from training.playing.table import YOU, GameTable, number_names
+from training.playing.game_table import GameTable, number_names
 from training.run.envs import make_engine, with_defaults
-from training.run.game_view import find_view
+from training.run.game_view import YOU, find_view
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options
+
+Seated = Who | type[Person]
 
 
 def seat_again(table: GameTable, players: Sequence[str], places: Places, seed: int) -> None:
@@ -45,17 +48,15 @@ def seat_again(table: GameTable, players: Sequence[str], places: Places, seed: i
     _seat(table, seated, {name: load(name, places, bots) for name in {*seated}}, seed)
 
 
-def _seat(table: GameTable, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
+def _seat(table: GameTable, seated: list[str], loaded: Mapping[str, Seated], seed: int) -> None:
     players = [_make(table, loaded[name]) for name in seated]
-    names = [YOU if loaded[name] is None else short_name(name) for name in seated]
+    names = [YOU if name == PERSON else short_name(name) for name in seated]
     table.asked, table.players, table.names = seated, players, number_names(names)
     table.begin(seeds=range(seed + 1, seed + 1 + len(players)))
 
 
-def _make(table: GameTable, who: Who | None) -> Player | None:
-    """Make the player of a bot or an agent at a table; None for a person."""
-    if who is None:
-        return None
+def _make(table: GameTable, who: Seated) -> Player:
+    """Make the player of a bot, an agent or a person at a table."""
     if not _comes_from_other(table.env, who, table.engine.game.bot_names):
         return make_player(who, table.engine)
     if table.engine.num_envs > 1:
@@ -64,8 +65,10 @@ def _make(table: GameTable, who: Who | None) -> Player | None:
     return player
 
 
-def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
+def _comes_from_other(env: str, who: Seated, own: Sequence[str]) -> bool:
     """Tell whether a player is one of the game's other environment."""
+    if isinstance(who, type):
+        return False
     base = find_base(who)
     if isinstance(base, str):
         return base not in own
@@ -87,20 +90,20 @@ def fill(players: Sequence[str], count: int) -> list[str]:
     return [*players, *(others[k % len(others)] for k in range(free))]
 
 
-def load(name: str, places: Places, bots: Sequence[str]) -> Who | None:
-    """Load the bot or agent of a name; None for a person.
+def load(name: str, places: Places, bots: Sequence[str]) -> Seated:
+    """Load the bot or agent of a name, or a person.
 
     Raises
     ------
     Refusal, ConfigError, RunError, CheckpointError
-        If nobody does.
+        If nobody has it.
     """
     if name == PERSON:
-        return None
+        return Person
     return load_who(places.check_player(name, bots), Path(places.runs))
 
 
-def make_table(
+def make_game_table(
     env: str,
     options: Mapping[str, Any],
     players: Sequence[str],
@@ -131,10 +134,11 @@ def make_table(
     own = make_game(name).bot_names
     bots = bots_for(name, make_game(name))
     loaded = {each: load(each, places, bots) for each in dict.fromkeys(players)}
-    if lanes > 1 and None in loaded.values():
+    if lanes > 1 and PERSON in loaded:
         raise Refusal(f"lanes={lanes}: several games are watched, none is played by a person.")
-    here = [who for who in loaded.values() if who and not _comes_from_other(name, who, own)]
-    trained = [base for who in here if isinstance(base := find_base(who), Policy)]
+    agents = [each for each in loaded.values() if not isinstance(each, type)]
+    here = [find_base(who) for who in agents if not _comes_from_other(name, who, own)]
+    trained = [base for base in here if isinstance(base, Policy)]
     seats = 1
     if env_of_table(name) == name and make_game(name).seats is not None:
         contest = find_table(trained, name, chosen)
@@ -145,7 +149,7 @@ def make_table(
         engine = make_engine(name, lanes, chosen)
     seated = fill(players, seats)
     # As JSON has them: a moment names them in its hash.
-    table = GameTable(name, json.loads(json.dumps(chosen)), engine, [None] * seats, [""] * seats)
+    table = GameTable(name, json.loads(json.dumps(chosen)), engine, [], [])
     _seat(table, seated, loaded, seed)
     return table
 

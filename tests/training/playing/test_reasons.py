@@ -3,7 +3,7 @@
 import numpy as np
 
 from training.players.player import Thought
-from training.players.reasons import explain, explain_probabilities
+from training.playing.decision import explain_probabilities, explain_thought
 
 
 def name(action):
@@ -22,27 +22,27 @@ def thought(means, errors=None, chosen=2, unit="points"):
 
 def test_a_search_names_the_best_three_and_how_far_they_are():
     of = thought([-8.0, 1.25, 12.5, 9.0, -np.inf], [3.0, 1.4, 1.0, 0.75, np.nan])
-    assert explain(of, name) == (
+    assert explain_thought(of, name) == (
         "bid 2: 12.5 points, the mean of 8 worlds. bid 3 is 3.5 ± 0.75 less and "
         "bid 1 is 11 ± 1.4 less."
     )
 
 
 def test_a_better_mean_within_its_error_is_named():
-    said = explain(thought([13.0, 12.0, 12.5], [1.0, 1.0, 1.0]), name)
+    said = explain_thought(thought([13.0, 12.0, 12.5], [1.0, 1.0, 1.0]), name)
     assert "bid 0 is 0.5 ± 1 more and bid 1 is 0.5 ± 1 less." in said
     assert said.endswith("That is too close to change the own choice.")
 
 
 def test_errors_and_units_that_are_not_known_are_left_out():
-    assert explain(thought([1.0, 1.0, 1.0], unit=""), name) == (
+    assert explain_thought(thought([1.0, 1.0, 1.0], unit=""), name) == (
         "bid 2: 1, the mean of 8 worlds. bid 0 is equal and bid 1 is equal."
     )
 
 
 def test_without_a_search_there_is_no_reason():
-    assert explain(thought([-np.inf] * 3), name) == ""
-    assert explain(thought([1.0], chosen=7), name) == ""
+    assert explain_thought(thought([-np.inf] * 3), name) == ""
+    assert explain_thought(thought([1.0], chosen=7), name) == ""
 
 
 def test_a_network_names_its_three_most_probable_actions():

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from training.players.person import Person
 from training.players.player import Player, every_lane
-from training.run.game_view import GameView, describe_decision, find_view
+from training.run.game_view import GameView, find_view
 from training.run.seating import name_all_seats
 
-YOU = "You"  # the name of a person who plays
 Decisions = tuple[tuple[int, int], ...]  # seat and action of each that leads to the next row
 
 
@@ -28,8 +28,8 @@ class GameTable:
     options : mapping
         Of the environment, as it is shown.
     engine : BatchEngine
-    players : list of Player or None
-        By seat; None for a person.
+    players : list of Player
+        By seat.
     names : list of str
         Theirs, that people read.
     asked : list of str
@@ -39,13 +39,13 @@ class GameTable:
     env: str
     options: Mapping[str, Any]
     engine: Any
-    players: list[Player | None]
+    players: list[Player]
     names: list[str]
     asked: list[str] = field(default_factory=list)
 
     @cached_property
     def view(self) -> GameView:
-        """The graphical view of the game."""
+        """The view of the game."""
         return find_view(self.env)
 
     @property
@@ -56,7 +56,7 @@ class GameTable:
     @property
     def persons(self) -> list[int]:
         """Seats of persons."""
-        return [seat for seat, player in enumerate(self.players) if player is None]
+        return [seat for seat, player in enumerate(self.players) if isinstance(player, Person)]
 
     # -- seats -----------------------------------------------------------------------------------
 
@@ -78,6 +78,10 @@ class GameTable:
             return game.render_seat(row, self.persons[0], mode)
         return game.render(row, mode)
 
+    def render(self, row: np.void, seat: int) -> str:
+        """Draw a row as the player of a seat sees it, as text with colours."""
+        return self.view.render_state(self.engine, row, self.names, seat)
+
     # -- players ---------------------------------------------------------------------------------
 
     def begin(self, lanes: np.ndarray | None = None, seeds: Sequence[int] | None = None) -> None:
@@ -87,8 +91,7 @@ class GameTable:
         """
         lanes = every_lane(self.engine) if lanes is None else lanes
         for seat, player in enumerate(self.players):
-            if player is not None:
-                player.begin(self.engine, lanes, None if seeds is None else seeds[seat] + lanes)
+            player.begin(self.engine, lanes, None if seeds is None else seeds[seat] + lanes)
 
     def go(self, rows: np.ndarray, *, trusted: bool = True) -> None:
         """Go to rows in all lanes; players forget what was.
@@ -112,7 +115,8 @@ class GameTable:
         for seat, action in decisions:
             names = name_all_seats(self.engine.game, before, self.names, seat)
             own = names.index(self.names[seat])
-            lines += describe_decision(self.engine, before, action, after, names, seat=own)
+            args = self.engine, before, action, after, names
+            lines += self.view.describe_decision(*args, seat=own)
         return lines
 
     def reward(self, before: np.void, decisions: Decisions, after: np.void) -> float:
