@@ -95,12 +95,6 @@ SPEEDS = (
     Speed("studio.json", "benchmarks.studio --out benchmarks/studio.json", 4),
     Speed("gameboy-link.json", "tools.gameboy.bench_link --out benchmarks/gameboy-link.json", 2),
     Speed(
-        "openspiel-hearts.json",
-        "tools.openspiel_speed --python PYTHON",
-        1,
-        "the Python of an environment with open_spiel==2.0.2",
-    ),
-    Speed(
         "gameboy-free-games.json",
         "tools.gameboy.free_games speed FOLDER --out benchmarks/gameboy-free-games.json",
         10,

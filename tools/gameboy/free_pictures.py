@@ -38,27 +38,9 @@ def pressed(keys: Sequence[str], frame: int) -> int:
     return 1 << Key[keys[step % len(keys)].upper()] if at < HELD else 0
 
 
-def ours(
-    cartridge: Cartridge,
-    keys: Sequence[str],
-    frames: int,
-    start: Array | None = None,
-    **options: Any,
-) -> list[Any]:
-    """Run a game; return for each frame when it ended, its keys, its picture, and if it has one.
-
-    Parameters
-    ----------
-    cartridge : Cartridge
-    keys : sequence of str
-    frames : int
-    start : ndarray of ``state_dtype``, shape (1,), optional
-        The machine that begins; default one that was just turned on.
-    **options
-        Of the console.
-    """
-    row = power_up_row(cartridge) if start is None else start
-    console = Console(cartridge, row, **options)
+def ours(cartridge: Cartridge, keys: Sequence[str], frames: int, accuracy: str) -> list[Any]:
+    """Run a game; return for each frame when it ended, its keys, its picture, and if it has one."""
+    console = Console(cartridge, power_up_row(cartridge), accuracy=accuracy)
     found: list[Any] = []
     before = 0
     for frame in range(frames):
@@ -99,7 +81,7 @@ def compare(
     frames : int
     accuracy : {"line", "pixel"}
     """
-    played = ours(cartridge_of(folder, game), keys, frames, accuracy=accuracy)
+    played = ours(cartridge_of(folder, game), keys, frames, accuracy)
     other = theirs(program, folder / f"{game.name}.gb", played)
     pixels = [int((mine[2] != picture).sum()) for mine, picture in zip(played, other, strict=True)]
     shown = [frame for frame, mine in enumerate(played) if mine[3]]
