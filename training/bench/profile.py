@@ -155,6 +155,8 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     if args.force_resets and not games.of(short_id(config.env)).forced_resets:
         which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
+    if "breakdown" in modes and config.trainer != "native":
+        raise ConfigError(f"--modes breakdown: is for the trainer native, not {config.trainer}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
 
