@@ -34,14 +34,12 @@ def test_another_rom_than_that_of_the_manifest_is_refused(tmp_path):
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_speed_is_measured_of_the_same_piece_in_every_turn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pyboy")
-    from tools.gameboy import free_speed
-
     game = free_games.Game("a-game", "", hashlib.sha256(ROM).hexdigest(), "MIT")
     (tmp_path / "a-game.gb").write_bytes(ROM)
     for name, value in {"LANES": 2, "STEPS": 2, "WARM_STEPS": 1}.items():
-        monkeypatch.setattr(free_speed, name, value)
-    monkeypatch.setattr(free_speed, "manifest", lambda: ([game], ("start", "a")))
-    free_speed.run(tmp_path, (), 2, tmp_path / "record.json")
+        monkeypatch.setattr(free_games, name, value)
+    monkeypatch.setattr(free_games, "manifest", lambda: ([game], ("start", "a")))
+    free_games.measure_games(tmp_path, [game], 2, tmp_path / "record.json")
     record = json.loads((tmp_path / "record.json").read_text())
     (found,) = record["games"]
     assert found["sha256"] == game.sha256
@@ -54,7 +52,5 @@ def test_speed_is_measured_of_the_same_piece_in_every_turn(tmp_path, monkeypatch
 
 
 def test_a_game_that_is_not_in_the_manifest_is_named():
-    from tools.gameboy import free_speed
-
     with pytest.raises(ConfigError, match="no-such-game"):
-        free_speed.timed_games(["no-such-game"])
+        free_games.timed_games(["no-such-game"])

@@ -78,11 +78,15 @@ class Theirs:
     def step(self, frames: int) -> None:
         """Take steps of 24 frames."""
         for number in range(frames // STEP):
-            self.twin.press(1 << _KEYS[number % len(_KEYS)])
-            self.twin.boy.tick(HELD, False, False)
-            self.twin.press(0)
-            self.twin.boy.tick(STEP - HELD, True, False)
-            self.twin.boy.screen.ndarray[:144:2, :160:2, 0].copy()
+            self.take_step(_KEYS[number % len(_KEYS)])
+
+    def take_step(self, key: Key) -> None:
+        """Take a step of 24 frames, in the first 8 of which a key is held."""
+        self.twin.press(1 << key)
+        self.twin.boy.tick(HELD, False, False)
+        self.twin.press(0)
+        self.twin.boy.tick(STEP - HELD, True, False)
+        self.twin.boy.screen.ndarray[:144:2, :160:2, 0].copy()
 
 
 @contextmanager
