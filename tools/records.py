@@ -93,7 +93,7 @@ SPEEDS = (
         15,
     ),
     Speed("studio.json", "benchmarks.studio --out benchmarks/studio.json", 4),
-    Speed("gameboy-link.json", "tools.gameboy.bench_link --out benchmarks/gameboy-link.json", 2),
+    Speed("gameboy-link.json", "tools.gameboy.bench --link --out benchmarks/gameboy-link.json", 2),
     Speed(
         "gameboy-free-games.json",
         "tools.gameboy.free_games speed FOLDER --out benchmarks/gameboy-free-games.json",
