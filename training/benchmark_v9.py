@@ -8,8 +8,7 @@ the environment alone, beside a fill: what it costs this machine, in the same mi
 the same output bytes. The training bars compare our trainer with its targets (``--only training``).
 Further parts run only when asked for: the speed with each of the flags ``use_numba`` and
 ``use_cython`` alone (``--only flags``), the cost of the torch view beside the engine alone
-(``--only views``), replay and DQN (``--only replay``), also step by step from one environment at a
-time and lists (``--only replay_steps``), and the cost of search (``--only search``).
+(``--only views``), replay and DQN (``--only replay``), and the cost of search (``--only search``).
 """
 
 from __future__ import annotations
