@@ -19,7 +19,7 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import games, records, tables
-from training.bench.choices import MINIBATCHES, MODES
+from training.bench.choices import MINIBATCHES, MODES, check_numbers
 from training.bench.env_modes import (
     REFERENCE_LANES,
     EnvPlan,
@@ -143,10 +143,7 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     ------
     ConfigError
     """
-    if args.repeats < 1:
-        raise ConfigError(f"--repeats {args.repeats}: must be at least 1.")
-    if not args.seconds > 0:
-        raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
+    check_numbers(args, repeats=1)
     if args.enforce_target and args.target_steps_per_sec is None:
         raise ConfigError("--enforce-target needs --target-steps-per-sec.")
     records.check_share(args.floor_share)

@@ -7,7 +7,6 @@ options of ``training.benchmark_v9`` throughout.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from rich.console import Console, RenderableType
 
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import records, tables, targets, timing
+from training.bench.choices import check_numbers
 from training.bench.targets import Row
 from training.run import files, machine, registry
 
@@ -148,18 +148,11 @@ def check(args: argparse.Namespace) -> None:
     ConfigError
         Names the option.
     """
-    least = {"repeats": 1, "steps": 1, "lanes": 1, "games": 0, "max_mem_delta": 0}
-    for name, lowest in least.items():
-        value = getattr(args, name)
-        if value is not None and value < lowest:
-            option = name.replace("_", "-")
-            raise ConfigError(f"--{option} {value}: must be at least {lowest}.")
+    check_numbers(args, repeats=1, steps=1, lanes=1, games=0, max_mem_delta=0)
     records.check_share(args.floor_share)
     if args.record:
         record_path(args)
         records.check_clean()
-    if args.seconds is not None and not 0 < args.seconds < math.inf:
-        raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
 
 
 def measure(args: argparse.Namespace, console: Console, head: Row | None = None) -> list[Row]:

@@ -213,23 +213,14 @@ def _make_entry(
     single_thread = threads == config.engine_threads == 1 and mode != "trainer_eval"
     shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
     steps = sum(s.steps for s in samples)
-    ppo = config.ppo
     engine, precision = chosen
     return {
         "mode": mode,
         "ran": described(config, engine, mode, precision),
-        "trainer": config.trainer,
-        "env": config.env,
-        "options": dict(config.env_options),
+        **ran.run_fields(config),
         "backend_requested": config.backend,
         "backend_selected": engine.backend,
-        "num_envs": config.num_envs,
-        "num_threads": config.engine_threads,
         "torch_threads": threads,
-        "rollout_steps": ppo.n_steps,
-        "minibatch": ppo.batch_size,
-        "epochs": ppo.n_epochs,
-        "net_arch": list(ppo.net_arch),
         "precision": precision,
         "method": METHOD[mode],
         **measured(samples, ticks_per_step, single_thread),
