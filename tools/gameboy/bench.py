@@ -205,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")
-    about = {**machine.taken_on(), "load": machine.load()}
+    head = {**machine.taken_on(), "load": machine.load()}
     folder, found = Path(str(shipped("roms"))), []
     names = LINKED if args.link else ROMS
     for rom in args.roms or [folder / f"{name}.gb" for name in names]:
@@ -214,9 +214,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             found.append(measured(rom, windows=args.windows, seconds=args.seconds))
             print(json.dumps(found[-1]), flush=True)
     if args.out is not None:
-        about |= {"load_after": machine.load(), "windows": args.windows}
-        asked = {"asked": ASKED_OF_LINK} if args.link else {}
-        files.write_json(args.out, {**about, **asked, "roms": found})
+        head |= {"load_after": machine.load(), "windows": args.windows}
+        head |= {"asked": ASKED_OF_LINK} if args.link else {}
+        files.write_json(args.out, {**head, "roms": found})
     return 0
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -36,9 +36,9 @@ def sources_sha256(folder: Path = _FOLDER) -> str:
 class Counts:
     """What was done of a kind; ``cases`` is the number of its next case too."""
 
-    cases: int = Field(0, ge=0)
-    frames: int = Field(0, ge=0)
-    cpu_s: float = Field(0.0, ge=0)
+    cases: Annotated[int, Field(ge=0)] = 0
+    frames: Annotated[int, Field(ge=0)] = 0
+    cpu_s: Annotated[float, Field(ge=0)] = 0.0
 
 
 @dataclass(config=_STRICT)
