@@ -152,8 +152,10 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     if args.force_resets and not games.of(short_id(config.env)).forced_resets:
         which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
-    if "breakdown" in modes and config.trainer != "native":
-        raise ConfigError(f"--modes breakdown: is for the trainer native, not {config.trainer}.")
+    if "breakdown" in modes and getattr(config, "native", None) is None:
+        raise ConfigError(
+            f"--modes breakdown: needs the option native.timers, which {config.trainer} has not."
+        )
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
 

@@ -27,7 +27,6 @@ from training.bench.env_modes import measured, medians
 from training.bench.timing import Sample, Work, interleaved, sample, spread
 from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
-from training.ppo import run as native
 from training.ppo.diagnostics import PHASES
 from training.run import files, machine, schedules, trainers
 from training.run.config import RunConfig
@@ -178,7 +177,8 @@ def run_once(
 def breakdown(config: Any, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(config.network_threads)
-    trainer = native.make_trainer(config.replace(native=config.native.replace(timers=True)))
+    timed = config.replace(native=config.native.replace(timers=True))
+    trainer = trainers.get_module(config.trainer).make_trainer(timed)
     schedules.Knobs(trainer.engines, config.schedules).apply(0)
     seen: list[dict[str, float]] = []
 
@@ -192,9 +192,9 @@ def breakdown(config: Any, repeats: int, seconds: float) -> dict[str, Any]:
     later, phases = iter(seen[1:]), []
     for each in samples:
         repeat = list(itertools.islice(later, len(each.pieces)))
-        split = {name: sum(one[name] for one in repeat) for name in PHASES if name != "other"}
+        split = {k: sum(one.get(k, 0.0) for one in repeat) for k in PHASES if k != "other"}
         phases.append(split | {"other": each.wall_s - sum(split.values())})
-    chosen = trainer.engine, trainer.chosen_precision
+    chosen = trainer.engines[0], trainer.chosen_precision
     entry = _make_entry(config, "breakdown", chosen, samples, phases)
     entry["warmup_s"] = round(warmup_s["breakdown"], 3)
     entry["alloc"] = _get_cuda_memory()
