@@ -21,6 +21,7 @@ import torch
 from rich.console import Console
 
 from benchmarks.learners import Timed, in_turns
+from training.bench.choices import check_numbers
 from training.bench.targets import Row, judge
 from training.bench.timing import summary
 from training.run import files, machine
@@ -140,6 +141,7 @@ class Utilisation:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Check the device by the options of a command line; return the exit status."""
+    check_numbers(args, repeats=1, lanes=1)
     out = args.out or Path("runs") / datetime.now(UTC).strftime("gpu-%Y%m%d-%H%M%S.json")
     files.prepare("--out", out)
     passed = None if args.no_tests else tests()

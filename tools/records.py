@@ -68,7 +68,6 @@ SPEEDS = (
     Speed("training.jsonl", f"{_BENCH} training --repeats 5 --seconds 0.1", 2),
     Speed("views.jsonl", f"{_BENCH} views", 1),
     Speed("replay.jsonl", f"{_BENCH} replay --repeats 3", 2),
-    Speed("replay_steps.jsonl", f"{_BENCH} replay_steps --repeats 3 --seconds 0.1", 4),
     Speed("scale.jsonl", f"{_BENCH} scale --repeats 1", 4),
     Speed("foreign.jsonl", f"{_BENCH} foreign --repeats 5", 7),
     Speed("search.jsonl", f"{_BENCH} search --repeats 7 --seconds 2", 3),
@@ -93,13 +92,7 @@ SPEEDS = (
         15,
     ),
     Speed("studio.json", "benchmarks.studio --out benchmarks/studio.json", 4),
-    Speed("gameboy-link.json", "tools.gameboy.bench_link --out benchmarks/gameboy-link.json", 2),
-    Speed(
-        "openspiel-hearts.json",
-        "tools.openspiel_speed --python PYTHON",
-        1,
-        "the Python of an environment with open_spiel==2.0.2",
-    ),
+    Speed("gameboy-link.json", "tools.gameboy.bench --link --out benchmarks/gameboy-link.json", 2),
     Speed(
         "gameboy-free-games.json",
         "tools.gameboy.free_games speed FOLDER --out benchmarks/gameboy-free-games.json",

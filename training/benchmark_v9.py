@@ -8,8 +8,7 @@ the environment alone, beside a fill: what it costs this machine, in the same mi
 the same output bytes. The training bars compare our trainer with its targets (``--only training``).
 Further parts run only when asked for: the speed with each of the flags ``use_numba`` and
 ``use_cython`` alone (``--only flags``), the cost of the torch view beside the engine alone
-(``--only views``), replay and DQN (``--only replay``), also step by step from one environment at a
-time and lists (``--only replay_steps``), and the cost of search (``--only search``).
+(``--only views``), replay and DQN (``--only replay``), and the cost of search (``--only search``).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pathlib import Path
 
 from training.bench.choices import CONFIGS
 from training.run import registry
-from training.run.command_line import add_runs, exit_status, new_parser
+from training.run.command_line import exit_status, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -49,8 +48,6 @@ def parser() -> argparse.ArgumentParser:
     about = "allowed memory growth in 100,000 steps"
     add("--max-mem-delta", type=int, default=2**20, metavar="BYTES", help=about)
     add("--enforce", action="store_true", help="exit 1 if a bar is missed")
-    add("--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show")
-    add_runs(parse)
     add("--record", action="store_true", help="replace the record in benchmarks/")
     about = "exit 1 if slower than the newest record allows"
     add("--enforce-floor", action="store_true", help=about)

@@ -40,7 +40,6 @@ SUITES = {
     "flags": "benchmarks.flags:SUITE",
     "views": "benchmarks.views:SUITE",
     "replay": "benchmarks.replay:SUITE",
-    "replay_steps": "benchmarks.replay_steps:SUITE",
     "scale": "benchmarks.scale:SUITE",
     "search": "benchmarks.search:SUITE",
     "foreign": "benchmarks.foreign:SUITE",

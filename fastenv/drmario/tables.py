@@ -184,8 +184,8 @@ NO_SPAWN = 0xFF  # no pill was decided on yet
 MOST = 2**30  # more decisions, frames or pills than an episode can have
 MAX_WAIT = 6_000  # frames behind a placement after which an episode is truncated
 
-# How ``greedy`` weighs what a placement leaves (docs/drmario.md, 17.2). Found, and explained, by
-# ``python -m tools.drmario_weights``; whole numbers, so that no order of sums counts.
+# How ``greedy`` weighs what a placement leaves (docs/drmario.md, 17.2). Found by the cross-entropy
+# method; whole numbers, so that no order of sums counts.
 GREEDY = {
     "virus": 1000,
     "half": -12,

@@ -13,12 +13,12 @@ from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.observed import read_observed
-from fastenv.gameboy.ram_program import MAPS, load_program, read_map
+from fastenv.gameboy.ram_program import load_program, read_map
 from fastenv.gameboy.state import Form
 from tests.gameboy.lanes import BACKENDS
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
-from tools.gameboy import machines, pokemon_maps
+from tools.gameboy import machines
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "howto" / "train_pokemon.md").read_text("utf-8")
@@ -140,17 +140,17 @@ def fields_of(name):
 
 
 @pytest.mark.parametrize("name", ["pokemon_red", "pokemon_yellow"])
-def test_fields_name_their_labels_and_hold_what_they_say(name):
+def test_fields_name_their_labels_and_milestones_are_flags(name):
     value, _ = read_map(name)
-    table = {**pokemon_maps.FIELDS, **(pokemon_maps.YELLOW_FIELDS if "yellow" in name else {})}
-    assert {*value["fields"]} == {*table}
-    for field, (label, behind, entry) in table.items():
-        found = value["fields"][field]
-        assert found["label"] == label + (f"+{behind}" if behind else "")
-        assert {**entry, **found} == found
+    places = {}
+    for field, entry in value["fields"].items():
+        assert re.fullmatch(r"[wh][A-Z]\w*(\+\d)?", entry["label"]), field
+        places.setdefault(entry["address"], set()).add(entry["label"])
+    assert all(len(labels) == 1 for labels in places.values())  # an address has one label
     program = load_program(name, "pixels")
     assert program.by_name["events"].count == 2560
-    for milestone in pokemon_maps.MILESTONES:
+    assert len(value["fields"]["events"]["names"]) == 40
+    for milestone in value["fields"]["events"]["names"]:
         flag = program.by_name[milestone]
         assert (flag.form, flag.info, flag.count) == (Form.BIT, True, 0)
     # Numbers of events that other projects name too.
@@ -177,7 +177,7 @@ def test_hooks_are_for_the_whole_cartridge_and_writes_are_off(tmp_path):
     with pytest.raises(ConfigError, match=r"hooks\..* the ROM has 2 banks"):
         make_game(rom="parcel", ram_map=path)
     program = load_program("pokemon_red_hooks", "pixels")
-    assert [hook.name for hook in program.hooks] == [*pokemon_maps.HOOKS]
+    assert [hook.name for hook in program.hooks] == [*read_map("pokemon_red_hooks")[0]["hooks"]]
     *_, plain = parcel().reset(seed=0)
     env = parcel(writes=["money", "no_encounters", "hp", "max_hp"])
     env.reset(seed=0)
@@ -198,8 +198,8 @@ def test_other_roms_are_refused_by_both_sums(tmp_path):
 
 
 def test_the_page_says_which_roms():
-    for roms in (pokemon_maps.RED, pokemon_maps.YELLOW):
-        for game, digest in roms.items():
+    for name in ("pokemon_red", "pokemon_yellow"):
+        for game, digest in read_map(name)[0]["roms"].items():
             assert f"| {game} | `{digest}` |" in PAGE
 
 
@@ -259,21 +259,6 @@ def test_the_page_says_how_many_published_states_are_read():
     versions = sorted({version for found in projects.values() for version in found})
     assert versions == [7, 9, 10, 11, 12]
     assert f"layouts 7, 9, 10, 11 and 12: all {few + many} are read" in PAGE
-
-
-def test_maps_are_written_as_they_stand(tmp_path):
-    """The text of a file is what the tool makes of its value; symbols and constants are read."""
-    for name in ("pokemon_red", "pokemon_red_hooks", "pokemon_yellow"):
-        text = (ROOT / "fastenv" / "gameboy" / "data" / "maps" / f"{name}.json").read_text("utf-8")
-        assert pokemon_maps.written(json.loads(text)) == text
-        assert name in MAPS
-    symbols = tmp_path / "x.sym"
-    symbols.write_text("; a comment\n00:d35e wCurMap\n11:69f0 Some.label\n", "utf-8")
-    assert pokemon_maps.read_symbols(symbols) == {"wCurMap": "00:d35e", "Some.label": "11:69f0"}
-    events = tmp_path / "e.asm"
-    lines = ("const_def", "const A ; 0", "const_skip 2", "const B", "const_next $F0 - 2", "const C")
-    events.write_text("\n\t".join([*lines, "const_skip", "const D"]), "utf-8")
-    assert pokemon_maps.read_constants(events) == {"A": 0, "B": 3, "C": 0xEE, "D": 0xF0}
 
 
 class Memory:

@@ -39,5 +39,5 @@ def test_config_passes_through_few_files(tiny_config, tmp_path):
     finally:
         sys.setprofile(None)
     print(sorted(files))
-    assert {"run/layers.py", "ppo/run.py", "run/folder.py"} <= files
+    assert {"run/option_layers.py", "ppo/run.py", "run/folder.py"} <= files
     assert len(files) <= MOST

@@ -20,7 +20,7 @@ from tools.figures.records import (
     trained_at,
     whole,
 )
-from tools.gameboy.free_speed import ASKED
+from tools.gameboy.free_games import ASKED
 
 
 def game_boy_agents(runs: str, where: str = "") -> str:

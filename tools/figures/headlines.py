@@ -277,10 +277,7 @@ def _first_agent() -> str:
         record = newest(pattern)
         runs = list(record.head["runs"].values())
         core = clock(statistics.median([run["cpu_s"] for run in runs]))
-        wins = [
-            percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
-            for name in ("rule_hard", "heuristic")
-        ]
+        wins = [_wins(runs, name) for name in ("rule_hard", "heuristic")]
         about = f"{len(runs)} trainings, in the median {core} of a core"
         said.append(f"{who[0].upper()}{who[1:]} wins {wins[0]} and {wins[1]} ({about}).")
         names.append(f"`benchmarks/{record.path.name}`")
@@ -293,12 +290,16 @@ def _first_agent() -> str:
     )
 
 
+def _wins(runs: Sequence[Row], opponents: str) -> str:
+    """Return the share of games that trainings win against three of one kind, over seeds."""
+    return percent(over_seeds([run["win_rate"][opponents]["trained"] for run in runs]))
+
+
 def _beside_bots() -> str:
     record = newest(_CHAMPION)
     runs = list(record.head["runs"].values())
-    found = over_seeds([run["win_rate"]["rule_hard"]["trained"] for run in runs])
     return (
-        f"Our agent of Skull King wins {percent(found)} of games against three "
+        f"Our agent of Skull King wins {_wins(runs, 'rule_hard')} of games against three "
         f"`rule_hard` bots, over {len(runs)} trainings; an even share is "
         f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)."
     )
@@ -412,10 +413,8 @@ def _whole_games(pattern: str, what: str) -> tuple[str, str]:
     runs = list(record.head["runs"].values())
     wins, scripted = [], []
     for opponents, shown in (("rule_hard", "`rule_hard`"), ("heuristic", "`heuristic`")):
-        games = [run["win_rate"][opponents] for run in runs]
-        rate = percent(over_seeds([each["trained"] for each in games]))
-        wins.append(f"{rate} against three {shown}")
-        scripted.append(percent(games[0]["heuristic"]))
+        wins.append(f"{_wins(runs, opponents)} against three {shown}")
+        scripted.append(percent(runs[0]["win_rate"][opponents]["heuristic"]))
     core = [run["cpu_s"] for run in runs]
     return (
         what,
@@ -435,11 +434,7 @@ def _champion() -> tuple[str, str]:
         "heuristic": "`heuristic`",
         "rule_hard": "`rule_hard`",
     }
-    wins = [
-        percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
-        + f" against three {words}"
-        for name, words in shown.items()
-    ]
+    wins = [f"{_wins(runs, name)} against three {words}" for name, words in shown.items()]
     core = [run["cpu_s"] for run in runs]
     return (
         "`pretrained/skullking`: one network that learnt cards from search and bids from self-play",

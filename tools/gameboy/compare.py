@@ -29,7 +29,7 @@ from tools.command import new_parser, refusing
 # PyBoy is started without its own boot program: JP $00FC; LD A,1; LDH ($50),A.
 _BOOT = bytes((0xC3, 0xFC, 0x00)).ljust(0xFC, b"\0") + bytes((0x3E, 0x01, 0xE0, 0x50))
 _BOOT_TIME = 36  # T
-_GRAYS = (0xFF, 0x99, 0x55, 0x00)
+_GRAYS = (0xFF, 0x99, 0x55, 0x00)  # PyBoy's default colours, by shade
 _MEMORY = {"vram": 0x8000, "wram": 0xC000, "oam": 0xFE00}
 _PHASE = -4
 HELD = 0.9  # the chance that keys stay as they are for another frame
@@ -46,6 +46,13 @@ def bare_row(cartridge: Cartridge) -> np.ndarray[Any, Any]:
     row["rom_bank"] = int(cartridge.mbc != 0)
     row["lyc_match"] = 1
     return row
+
+
+def shades_of(boy: Any) -> np.ndarray[Any, Any]:
+    """Return the shades of PyBoy's last frame, shape (144, 160)."""
+    red = boy.screen.ndarray[:HEIGHT, :WIDTH, 0]
+    shades: np.ndarray[Any, Any] = np.select([red == gray for gray in _GRAYS], range(4), 255)
+    return shades.astype(np.uint8)
 
 
 class PyBoyTwin:
@@ -102,9 +109,7 @@ class PyBoyTwin:
 
     def picture(self) -> np.ndarray[Any, Any]:
         """Return the shades of the last frame, shape (144, 160)."""
-        red = self.boy.screen.ndarray[:HEIGHT, :WIDTH, 0]
-        shades: np.ndarray[Any, Any] = np.select([red == gray for gray in _GRAYS], range(4), 255)
-        return shades.astype(np.uint8)
+        return shades_of(self.boy)
 
 
 def registers(row: np.ndarray[Any, Any]) -> dict[str, int]:

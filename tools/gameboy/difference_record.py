@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 import fastenv.gameboy
-from fastenv.errors import ConfigError, FileError, show
+from fastenv.errors import ConfigError, FileError
 from fastenv.files import show_path
 from training.run import files
 
 _FOLDER = Path(fastenv.gameboy.__file__).parent
 _SUFFIXES = (".py", ".pyx", ".pxd", ".h")
+_STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 def sources_sha256(folder: Path = _FOLDER) -> str:
@@ -27,16 +32,16 @@ def sources_sha256(folder: Path = _FOLDER) -> str:
     return found.hexdigest()
 
 
-@dataclass
+@dataclass(config=_STRICT)
 class Counts:
     """What was done of a kind; ``cases`` is the number of its next case too."""
 
-    cases: int = 0
-    frames: int = 0
-    cpu_s: float = 0.0
+    cases: Annotated[int, Field(ge=0)] = 0
+    frames: Annotated[int, Field(ge=0)] = 0
+    cpu_s: Annotated[float, Field(ge=0)] = 0.0
 
 
-@dataclass
+@dataclass(config=_STRICT)
 class Found:
     """A difference: case, frame from 0 on, fields of it, and the revision that has the case."""
 
@@ -52,7 +57,7 @@ class Found:
         return f"difference in {self.kind}:{self.number}, frame {self.frame}: {where}"
 
 
-@dataclass
+@dataclass(config=_STRICT)
 class Part:
     """What was compared of one state of the sources.
 
@@ -89,7 +94,7 @@ class Part:
 
 
 class Record:
-    """A file with the parts of all sources that were ever compared; the last is of today's.
+    """A file with what was compared of today's sources; one of other sources is begun anew.
 
     Parameters
     ----------
@@ -107,22 +112,21 @@ class Record:
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self._path, self.head = path, head
         parts, today = _read(path) if path.exists() else [], sources_sha256()
-        self.others = [part for part in parts if part.sha256 != today]
         self.part = next((part for part in parts if part.sha256 == today), Part(today))
         revision = {name: head[name] for name in ("git_rev", "dirty")}
         if revision not in self.part.revisions:
             self.part.revisions.append(revision)
 
     def write(self) -> None:
-        """Replace the file. The head's numbers are those of today's sources alone."""
+        """Replace the file."""
         dirty = any(each["dirty"] is not False for each in self.part.revisions)
         totals = {"frames": self.part.frames, "differences": len(self.part.differences)}
-        sources = [asdict(part) for part in (*self.others, self.part)]
+        sources = [asdict(self.part)]
         files.write_json(self._path, {**self.head, "dirty": dirty, **totals, "sources": sources})
 
 
 def _read(path: Path) -> list[Part]:
-    """Return the parts of a record.
+    """Return the parts of a record; earlier ones have a part for each state of the sources.
 
     Raises
     ------
@@ -130,26 +134,14 @@ def _read(path: Path) -> list[Part]:
         If it is none.
     """
     try:
-        return [_part(each) for each in files.read_json(path)["sources"]]
-    except (FileError, KeyError, TypeError, ValueError, AttributeError) as error:
+        sources = json.dumps(files.read_json(path)["sources"])
+        return TypeAdapter(list[Part]).validate_json(sources)
+    except (FileError, KeyError, TypeError, ValidationError) as error:
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         raise ConfigError(
             f"--out {show_path(path)}: is no record of this command, or damaged "
-            f"({type(error).__name__}: {error}); move it away to begin again"
+            f"({why}); move it away to begin again"
         ) from error
-
-
-def _part(found: dict[str, Any]) -> Part:
-    kinds = {name: Counts(**counts) for name, counts in found["kinds"].items()}
-    differences = [Found(**each) for each in found["differences"]]
-    revisions = [{name: each[name] for name in ("git_rev", "dirty")} for each in found["revisions"]]
-    part = Part(found["sha256"], revisions, kinds, differences)
-    for name, counts in part.kinds.items():
-        _check(counts.cases, int, f"cases of {name}")
-        _check(counts.frames, int, f"frames of {name}")
-        _check(counts.cpu_s, float, f"cpu_s of {name}")
-    return part
-
-
-def _check(value: Any, kind: type[int | float], name: str) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{name} is {show(value)}")

@@ -5,8 +5,8 @@ kind and a number, from which everything follows. After every frame the whole ro
 that were drawn and the samples are compared, bit for bit. Kinds take turns.
 
 FILE is written after every case, so that a kill loses the case in hand alone; the same command goes
-on from there, until FILE has ``--frames`` frames. Frames of other sources of ``fastenv/gameboy``
-stay in FILE and are not counted: with changed sources, it begins at case 0 again.
+on from there, until FILE has ``--frames`` frames. With changed sources of ``fastenv/gameboy`` it
+begins at case 0 again, and FILE anew.
 
 ``--case KIND:NUMBER`` plays one case and writes nothing. Exit status: 0; 1 if there is a difference
 in FILE or in the case; 2 on an error.
@@ -44,8 +44,6 @@ def begin(path: Path, argv: Sequence[str]) -> Record:
     """Return the record of a file, and say where it goes on."""
     files.prepare("--out", path)
     record = Record(path, head(argv))
-    if others := sum(part.frames for part in record.others):
-        print(f"{others:,} frames in {path} are of other sources and do not count")
     print(f"{record.part.frames:,} frames of these sources are done")
     for each in record.part.differences:
         print(each, file=sys.stderr)
@@ -61,7 +59,7 @@ def search(record: Record, kinds: Sequence[str], frames: int, seconds: float) ->
         Added to, and written after every case.
     kinds : sequence of str
     frames : int
-        In the record at the end, of today's sources.
+        In the record at the end.
     seconds : float
         After which no other case begins.
     """

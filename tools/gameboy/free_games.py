@@ -1,49 +1,55 @@
-"""Free games of others: a fixed choice, how fast they run, and what they show.
+"""Free games of others: a fixed choice, and how fast they run here and in PyBoy.
 
-``select REPOSITORY`` writes the manifest (``free_games.json`` beside this file) from a copy of
-``gbdev/database``: games for this machine whose ``game.json`` names a licence, the tag "Open
-Source" or a repository of their source, with a cartridge that is emulated and a header that a
-console starts, in the order of the SHA-256 of their slugs. The first 72 are compared picture by
-picture, and the first 20 of these timed. It was written before anything was measured. ``extract
-REPOSITORY FOLDER`` writes their ROMs into a folder outside this repository, which has none of
-them. ``speed FOLDER`` measures steps of the environment beside PyBoy's in turns, and with ``--out
-FILE`` writes a record. ``pictures FOLDER --gambatte PROGRAM`` says in how many frames of 1,000 the
-picture is that of Gambatte, with the program that ``gambatte_pictures.cpp`` beside this file is the
-source of. ``memory FOLDER`` says how many games show video memory that nobody wrote, with
-``ram_fill="seeded"`` (``free_memory.py`` beside this file). All games are played with the same
-buttons, those of the manifest: each is held for 8 frames of 24, and after the last one the first
-comes again.
+The choice is the manifest (``free_games.json`` beside this file): games of ``gbdev/database`` for
+this machine whose ``game.json`` names a licence, the tag "Open Source" or a repository of their
+source, with a cartridge that is emulated and a header that a console starts, in the order of the
+SHA-256 of their slugs. It was written before anything was measured. ``extract REPOSITORY FOLDER``
+writes their ROMs from a copy of the database into a folder outside this repository, which has none
+of them. ``speed FOLDER`` measures steps of the environment with the first 20, and the same steps in
+PyBoy, in turns; with ``--out FILE`` it writes a record.
+
+All games are played with the same buttons, those of the manifest: each is held for 8 frames of 24,
+and after the last one the first comes again. Every turn plays the same piece of a game: it returns
+to where it was after the same warm-up. Lanes of the environment press the same buttons at different
+times, so that they do not do the same; PyBoy plays another lane in each turn.
 """
 
 from __future__ import annotations
 
-import hashlib
+import gc
+import io
 import json
+import statistics
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FastEnvError
-from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
-from fastenv.gameboy.config import BY_LINE, BY_PIXEL
+import numpy as np
+
+import fastenv
+from fastenv.errors import ConfigError
+from fastenv.gameboy.cartridge import Cartridge, load_cartridge
+from fastenv.gameboy.tables import FRAME, Key
 from tools.command import new_parser, refusing
+from tools.gameboy import bench
+from tools.gameboy.bench import STEP, WARM_UP
+from training.bench.timing import Work, interleaved
 from training.run import files, machine
 
 MANIFEST = Path(__file__).with_suffix(".json")
 DATABASE = "gbdev/database"
-COMPARED, TIMED = 72, 20  # games
-KEYS = (
-    *("start", "a", "start", "a", "start", "a", "right", "a", "down", "a", "start", "right"),
-    *("right", "a", "right", "b", "left", "up", "a", "up", "right", "down", "b", "down"),
-    *("left", "a", "left", "right", "a", "up", "start", "start", "right", "a", "down", "left"),
-    *("a", "right", "right", "up", "b", "a", "down", "right"),
-)
-_OPEN, _LICENCES = "open source", ("license", "gameLicense")
+ENV = "GameBoyPixels-v0"
+TIMED, LANES, STEPS, TURNS = 20, 64, 32, 5
+WARM_STEPS = WARM_UP // STEP
+ONE_PIECE = 1e-9  # seconds of a turn: it is over when the piece has been played
+COMMAND = "python -m tools.gameboy.free_games speed FOLDER"
+ASKED = {"geometric_mean": 8.0, "worst": 4.0}  # times PyBoy
 
 
 @dataclass(frozen=True)
@@ -90,74 +96,10 @@ def cartridge_of(folder: Path, game: Game) -> Cartridge:
     return cartridge
 
 
-# -- the choice ------------------------------------------------------------------------------------
-
-
 def _git(repository: Path, *arguments: str) -> bytes:
     return subprocess.run(
         ["git", "-C", str(repository), *arguments], capture_output=True, check=True
     ).stdout
-
-
-def _licence(entry: dict[str, Any]) -> str:
-    """Return on what grounds a game counts as free; empty if there are none."""
-    for key in _LICENCES:
-        if entry.get(key):
-            return str(entry[key])
-    if any(tag.lower().replace("-", " ") == _OPEN for tag in entry.get("tags", ())):
-        return "tagged Open Source"
-    return "source published" if entry.get("repository") else ""
-
-
-def _rom_name(entry: dict[str, Any]) -> str | None:
-    """Return the name of the ROM that stands for an entry: its default, or the first."""
-    files = [file for file in entry.get("files", ()) if "filename" in file]
-    roms = [file for file in files if file["filename"].lower().endswith((".gb", ".gbc"))]
-    chosen = [file for file in roms if file.get("default")] or roms
-    return chosen[0]["filename"] if chosen else None
-
-
-def _starts(rom: bytes, name: str) -> bool:
-    """Return whether a ROM is for this machine, and a console would start it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", message=".*checksum")
-            warnings.filterwarnings("ignore", message=".*cut short")
-            read_cartridge(rom, name)
-    except (FastEnvError, UserWarning):
-        return False
-    return True
-
-
-def candidates(repository: Path) -> Iterator[Game]:
-    """Yield all games of a copy of the database that may be chosen, in their order."""
-    listed = _git(repository, "ls-tree", "-r", "--name-only", "-z", "HEAD").decode().split("\0")
-    there, entries = set(listed), [path for path in listed if path.endswith("/game.json")]
-
-    def order(path: str) -> str:
-        return hashlib.sha256(Path(path).parent.name.encode()).hexdigest()
-
-    seen: set[str] = set()
-    for path in sorted(entries, key=order):
-        entry, slug = json.loads(_git(repository, "show", f"HEAD:{path}")), Path(path).parent.name
-        free, name = _licence(entry), _rom_name(entry)
-        rom_path = f"{Path(path).parent}/{name}"
-        if entry.get("typetag") != "game" or entry.get("platform", "GB") != "GB":
-            continue
-        if not free or rom_path not in there:
-            continue
-        rom = _git(repository, "show", f"HEAD:{rom_path}")
-        digest = hashlib.sha256(rom).hexdigest()
-        if digest not in seen and _starts(rom, slug):
-            seen.add(digest)
-            yield Game(slug, rom_path, digest, free)
-
-
-def select(repository: Path) -> dict[str, Any]:
-    """Return the manifest of a copy of the database."""
-    games = [game.__dict__ for game in islice(candidates(repository), COMPARED)]
-    commit = _git(repository, "rev-parse", "HEAD").decode().strip()
-    return {"database": DATABASE, "commit": commit, "keys": KEYS, "timed": TIMED, "games": games}
 
 
 def extract(repository: Path, folder: Path) -> None:
@@ -170,42 +112,150 @@ def extract(repository: Path, folder: Path) -> None:
         cartridge_of(folder, game)
 
 
-def measure_games(
-    command: str,
-    games: Iterable[Game],
-    measure: Callable[[Game], dict[str, Any]],
-    conclude: Callable[[list[dict[str, Any]]], dict[str, Any]],
-    out: Path | None,
-) -> None:
-    """Measure games, print a line for each and one of all, and write a record.
+class Ours:
+    """Lanes of the environment with a game; lane k is k buttons ahead after the warm-up."""
+
+    def __init__(self, rom: Path, keys: Sequence[str], lanes: int = LANES) -> None:
+        names = sorted(set(keys))
+        options: dict[str, Any] = {"actions": [[name] for name in names], "stack_k": 1}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that are shorter than their header says
+            self.engine = fastenv.make_engine(ENV, lanes, rom=str(rom), num_threads=1, **options)
+        self._actions = np.array([names.index(key) for key in keys], np.int32)
+        self._lanes = np.arange(lanes)
+        self.engine.reset_many(seeds=0)
+        for step in range(WARM_STEPS):
+            self.engine.step_many(np.full(lanes, self._action(step), np.int32))
+        self._begin = self.engine.get_states()
+
+    def _action(self, step: Any) -> Any:
+        return self._actions[step % len(self._actions)]
+
+    def work(self, steps: int) -> Work:
+        """Make the work of so many steps of all lanes from the beginning; its steps are frames."""
+
+        def play() -> None:
+            for step in range(steps):
+                self.engine.step_many(self._action(WARM_STEPS + step + self._lanes))
+
+        rewind = partial(self.engine.set_states, self._begin, trusted=True)
+        return Work(play, steps * STEP * len(self._lanes), rewind)
+
+    def instructions(self) -> int:
+        """Return the instructions of a frame in the last turn."""
+        rows = self.engine.get_states()
+        executed, cycles = (
+            float(rows[name].sum() - self._begin[name].sum()) for name in ("instr", "cyc")
+        )
+        return round(executed / cycles * FRAME)
+
+
+class Theirs(bench.Theirs):
+    """PyBoy with a game."""
+
+    def __init__(self, cartridge: Cartridge, keys: Sequence[str]) -> None:
+        super().__init__(cartridge)
+        self._keys = [Key[key.upper()] for key in keys]
+        self._play(range(WARM_STEPS))
+        self._begin = io.BytesIO()
+        self.twin.boy.save_state(self._begin)
+
+    def _play(self, steps: range) -> None:
+        for step in steps:
+            self.take_step(self._keys[step % len(self._keys)])
+
+    def work(self, steps: int, lanes: Iterable[int]) -> Work:
+        """Make the work of so many steps, of the next one of some lanes in each turn."""
+        ahead = iter(lanes)
+
+        def rewind() -> None:
+            self._begin.seek(0)
+            self.twin.boy.load_state(self._begin)
+            self._first = WARM_STEPS + next(ahead)
+
+        def play() -> None:
+            self._play(range(self._first, self._first + steps))
+
+        return Work(play, steps * STEP, rewind)
+
+
+def measure(
+    folder: Path, game: Game, keys: Sequence[str], turns: int = TURNS, steps: int = STEPS
+) -> dict[str, Any]:
+    """Return the figures of a game.
 
     Parameters
     ----------
-    command : str
-        That measures them, for the record.
-    games : iterable of Game
-    measure : callable
-        Returns what is found of a game.
-    conclude : callable
-        Returns what they come to together.
-    out : Path, optional
-        Where the record goes.
+    folder : Path
+        Of the ROMs.
+    game : Game
+    keys : sequence of str
+    turns, steps : int
+        How many turns, and steps in each.
+
+    Returns
+    -------
+    dict
+        ``us`` and ``pyboy_us``, CPU microseconds of a frame, and ``times_pyboy``: medians over the
+        turns, and all of them under the same names with ``_all``; ``instructions_per_frame``.
     """
-    about = {**machine.taken_on(), "command": command, "load": machine.load()}
-    found = []
+    cartridge = cartridge_of(folder, game)
+    ours, theirs = Ours(folder / f"{game.name}.gb", keys), Theirs(cartridge, keys)
+    gc.collect()
+    lanes = [turn * LANES // turns for turn in range(-1, turns)]  # the first is not counted
+    works = {"us": ours.work(steps), "pyboy_us": theirs.work(steps, lanes)}
+    every = {
+        name: [round(1e6 / each.per_cpu_s, 3) for each in samples]
+        for name, samples in interleaved(works, turns, ONE_PIECE).items()
+    }
+    theirs.twin.close()
+    every["times_pyboy"] = [
+        round(pyboy / us, 3) for us, pyboy in zip(every["us"], every["pyboy_us"], strict=True)
+    ]
+    found: dict[str, Any] = {"game": game.name, "sha256": game.sha256}
+    found["instructions_per_frame"] = ours.instructions()
+    found |= {name: statistics.median(values) for name, values in every.items()}
+    return found | {f"{name}_all": values for name, values in every.items()}
+
+
+def summary(games: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the geometric mean over games of times PyBoy, and the worst of them."""
+    times = {game["game"]: game["times_pyboy"] for game in games}
+    return {
+        "games": len(times),
+        "geometric_mean": round(statistics.geometric_mean(times.values()), 3),
+        "worst": min(times.values()),
+        "worst_game": min(times, key=lambda name: times[name]),
+    }
+
+
+def measure_games(folder: Path, games: Iterable[Game], turns: int, out: Path | None) -> None:
+    """Measure games, print a line for each and one of all, and write a record."""
+    about = {**machine.taken_on(), "command": COMMAND, "load": machine.load()}
+    keys, found = manifest()[1], []
     for game in games:
-        found.append(measure(game))
+        found.append(measure(folder, game, keys, turns))
         print(json.dumps(found[-1]), flush=True)
-    concluded = conclude(found)
-    print(json.dumps(concluded))
+    about |= {"load_after": machine.load(), "pyboy": metadata.version("pyboy"), "env": ENV}
+    about |= {"lanes": LANES, "frames_per_step": STEP, "steps_of_a_turn": STEPS, "asked": ASKED}
+    about |= {"reached": summary(found)}
+    print(json.dumps(about["reached"]))
     if out is not None:
-        about |= {"load_after": machine.load(), **concluded}
         files.write_json(out, {**about, "games": found})
 
 
-def named(games: Iterable[Game], names: Sequence[str]) -> list[Game]:
-    """Return the games with these names; without names, all of them."""
-    return [game for game in games if not names or game.name in names]
+def timed_games(names: Sequence[str] = ()) -> list[Game]:
+    """Return the games that are timed, or those with the given names.
+
+    Raises
+    ------
+    ConfigError
+        If the manifest has no game of a name.
+    """
+    games, _ = manifest()
+    if missing := {*names} - {game.name for game in games}:
+        raise ConfigError(f"--games {' '.join(sorted(missing))}: not in the manifest")
+    return [game for game in games if game.name in names] if names else games[:TIMED]
 
 
 @refusing
@@ -213,8 +263,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = new_parser("gameboy.free_games", __doc__)
     commands = parse.add_subparsers(dest="command", required=True)
-    choose = commands.add_parser("select", help="write the manifest")
-    choose.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
     copy = commands.add_parser("extract", help="write the ROMs of the manifest")
     copy.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
     copy.add_argument("folder", type=Path, help="folder to write to")
@@ -223,36 +271,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     timed.add_argument(
         "--games", nargs="+", default=(), help="names of games; default: those to time"
     )
-    timed.add_argument("--turns", type=int, default=5, help="timed turns; default 5")
+    timed.add_argument("--turns", type=int, default=TURNS, help="timed turns; default 5")
     timed.add_argument("--out", type=Path, help="write a record")
-    seen = commands.add_parser("pictures", help="compare with Gambatte's pictures")
-    seen.add_argument("folder", type=Path, help="of the ROMs")
-    seen.add_argument("--gambatte", type=Path, required=True, help="the program described above")
-    seen.add_argument("--games", nargs="+", default=(), help="names; default: all")
-    seen.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_PIXEL)
-    seen.add_argument("--out", type=Path, help="write a record")
-    memory = commands.add_parser("memory", help="find games that show uninitialised video memory")
-    memory.add_argument("folder", type=Path, help="of the ROMs")
-    memory.add_argument("--games", nargs="+", default=(), help="names; default: all")
-    memory.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
-    if args.command == "select":
-        text = json.dumps(select(args.repository), indent=1) + "\n"
-        MANIFEST.write_text(text, encoding="utf-8")
-    elif args.command == "extract":
+    if args.command == "extract":
         extract(args.repository, args.folder)
-    elif args.command == "speed":
-        from tools.gameboy import free_speed
-
-        free_speed.run(args.folder, args.games, args.turns, args.out)
-    elif args.command == "memory":
-        from tools.gameboy import free_memory
-
-        free_memory.run(args.folder, args.games, args.out)
-    else:
-        from tools.gameboy import free_pictures
-
-        free_pictures.run(args.folder, args.games, args.gambatte, args.accuracy, args.out)
+        return 0
+    if args.turns < 1:
+        raise ConfigError(f"--turns {args.turns}: must be at least 1")
+    measure_games(args.folder, timed_games(args.games), args.turns, args.out)
     return 0
 
 

@@ -13,14 +13,13 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.config import BY_LINE
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
-from fastenv.gameboy.tables import HEIGHT, WIDTH
+from tools.gameboy.compare import shades_of
 from tools.opcodes import ILLEGAL
 
 Array = np.ndarray[Any, Any]
 
 _HIDDEN = slice(0, 0x100)
 _WRAM, _HIGH = 0xC000, 0xFF00
-_GRAYS = (0xFF, 0x99, 0x55, 0x00)  # PyBoy's default colours, by shade
 _BOOT_FRAMES = 300  # at most: its boot program takes 65
 _PATIENCE = 1.0  # seconds for a frame, of which it does some thousand
 _IE, _HRAM, _CIRCLE = 0xFFFF, 0xFF80, (0x18, 0xFE)  # jr to itself
@@ -143,5 +142,4 @@ class PyBoyMachine:
 
     def picture(self) -> Array:
         """Return the last picture."""
-        red = self._boy.screen.ndarray[:HEIGHT, :WIDTH, 0]
-        return np.select([red == gray for gray in _GRAYS], range(4), 255).astype(np.uint8)
+        return shades_of(self._boy)

@@ -44,6 +44,7 @@ RENAMED = {
     "matrix": "benchmark matrix",
     "milestones": "compare milestones",
     "profile": "benchmark profile",
+    "tools.gameboy.bench_link": "tools.gameboy.bench --link",
     "vectorised": "benchmark vectorised",
 }
 
@@ -73,7 +74,7 @@ def check_records() -> Iterator[str]:
             continue
         name = path.relative_to(ROOT).as_posix()
         said = head.get("commands") or [head.get("command", "")]
-        typed = [re.sub(r"(?<=python -m training)\.(\w+)", _as_typed_today, each) for each in said]
+        typed = [re.sub(r"(?<=python -m )([\w.]+)", _as_typed_today, each) for each in said]
         yield from (f"{name}: {each}: {said}" for each in typed for said in faults(each))
         if records.history() is None:
             continue  # this is no checkout with its history
@@ -88,7 +89,10 @@ def check_records() -> Iterator[str]:
 
 
 def _as_typed_today(module: re.Match[str]) -> str:
-    return f" {RENAMED.get(module[1], module[1])}"
+    folder, _, name = module[1].partition(".")
+    if folder == "training" and name:
+        return f"training {RENAMED.get(name, name)}"
+    return RENAMED.get(module[1], module[1])
 
 
 class Parsed(Exception):

@@ -29,7 +29,7 @@ from training.run.option_layers import config_of
 
 CARDS = [f"pretrained/{name}/README.md" for name in cards.AGENTS]
 OWN = "docs/explanation/figures.md"
-SUITES = ("trainers", "training", "views", "replay", "replay_steps", "search", "bars")
+SUITES = ("trainers", "training", "views", "replay", "search", "bars")
 # Recipe to wins asked against rule_hard and heuristic, in per cent, seconds of a core at most, and
 # trainings of its record.
 RECIPES = {"`make train`": (62, 66, 160, 5), "`main.yaml`": (55, 50, 480, 5)}

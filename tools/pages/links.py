@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from tools.site.pages import CODE, FRONT_MATTER, ROOT, Site
+from tools.site.pages import CODE, FRONT_MATTER, HEADING, ROOT, Site, anchor_of
 
 LINK = re.compile(r"\]\(([^()\s]+)(?: \"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"")
 
@@ -43,10 +43,8 @@ def anchors(text: str) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub and MyST make them."""
     found: set[str] = set()
     blocks = re.sub(r"^ *(```+|~~~+).*?^ *\1 *$", "", text, flags=re.DOTALL | re.MULTILINE)
-    for heading in re.findall(r"^#+ (.*)$", blocks, re.MULTILINE):
-        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-        name = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
-        number = 0
+    for heading in HEADING.findall(blocks):
+        name, number = anchor_of(heading), 0
         while (unique := f"{name}-{number}" if number else name) in found:
             number += 1
         found.add(unique)

@@ -27,7 +27,7 @@ from rich.console import Console
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import profile, records
-from training.bench.choices import FACTORS
+from training.bench.choices import FACTORS, check_numbers
 from training.bench.env_modes import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import matrix_table
@@ -252,20 +252,11 @@ def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
 
 def check(args: argparse.Namespace) -> None:
     """Refuse impossible options."""
-    for name in ("repeats", "check_seeds"):
-        if getattr(args, name) < 1:
-            flag = "--" + name.replace("_", "-")
-            raise ConfigError(f"{flag} {getattr(args, name)}: must be at least 1.")
-    if not args.seconds > 0:
-        raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
+    check_numbers(args, repeats=1, check_seeds=1, check_steps=0, budget_seconds=0)
     if not 0 < args.floor_safety_factor <= 1:
         raise ConfigError(
             f"--floor-safety-factor {args.floor_safety_factor}: must be above 0 and at most 1."
         )
-    if args.budget_seconds is not None and not args.budget_seconds >= 0:
-        raise ConfigError(f"--budget-seconds {args.budget_seconds}: must be at least 0.")
-    if args.check_steps < 0:
-        raise ConfigError(f"--check-steps {args.check_steps}: must be at least 0.")
     if args.record:
         records.check_clean()
     if args.resume and args.run_id is None:

@@ -19,7 +19,7 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import games, records, tables
-from training.bench.choices import MINIBATCHES, MODES
+from training.bench.choices import MINIBATCHES, MODES, check_numbers
 from training.bench.env_modes import (
     REFERENCE_LANES,
     EnvPlan,
@@ -143,10 +143,7 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     ------
     ConfigError
     """
-    if args.repeats < 1:
-        raise ConfigError(f"--repeats {args.repeats}: must be at least 1.")
-    if not args.seconds > 0:
-        raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
+    check_numbers(args, repeats=1)
     if args.enforce_target and args.target_steps_per_sec is None:
         raise ConfigError("--enforce-target needs --target-steps-per-sec.")
     records.check_share(args.floor_share)
@@ -155,6 +152,10 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     if args.force_resets and not games.of(short_id(config.env)).forced_resets:
         which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
+    if "breakdown" in modes and getattr(config, "native", None) is None:
+        raise ConfigError(
+            f"--modes breakdown: needs the option native.timers, which {config.trainer} has not."
+        )
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
 

@@ -115,6 +115,22 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
     return describe_engine(engine, timed, **about, **more)
 
 
+def run_fields(config: Any) -> dict[str, Any]:
+    """Return what the row of a trainer says of its run, for people who read a record."""
+    ppo = config.ppo
+    return {
+        "trainer": config.trainer,
+        "env": config.env,
+        "options": dict(config.env_options),
+        "num_envs": config.num_envs,
+        "num_threads": config.engine_threads,
+        "rollout_steps": ppo.n_steps,
+        "minibatch": ppo.batch_size,
+        "epochs": ppo.n_epochs,
+        "net_arch": list(ppo.net_arch),
+    }
+
+
 def trunk_of(config: Any) -> str:
     """Tell in a word whether policy and value share hidden layers; those of stock SB3 do not."""
     native = getattr(config, "native", None)

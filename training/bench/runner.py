@@ -7,8 +7,6 @@ options of ``training.benchmark_v9`` throughout.
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -21,10 +19,9 @@ from rich.console import Console, RenderableType
 
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import records, tables, targets, timing
+from training.bench.choices import check_numbers
 from training.bench.targets import Row
-from training.evaluation.judging import MILESTONES, get_milestones
 from training.run import files, machine, registry
-from training.run.folder import RunFolder
 
 SHORT_S = 180.0  # of the configurations of a game with --short; the bars take the rest of 5 minutes
 GAME_RECORDS = ("gameboy",)  # games whose bars are measured only where they are named
@@ -151,18 +148,11 @@ def check(args: argparse.Namespace) -> None:
     ConfigError
         Names the option.
     """
-    least = {"repeats": 1, "steps": 1, "lanes": 1, "games": 0, "max_mem_delta": 0}
-    for name, lowest in least.items():
-        value = getattr(args, name)
-        if value is not None and value < lowest:
-            option = name.replace("_", "-")
-            raise ConfigError(f"--{option} {value}: must be at least {lowest}.")
+    check_numbers(args, repeats=1, steps=1, lanes=1, games=0, max_mem_delta=0)
     records.check_share(args.floor_share)
     if args.record:
         record_path(args)
         records.check_clean()
-    if args.seconds is not None and not 0 < args.seconds < math.inf:
-        raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
 
 
 def measure(args: argparse.Namespace, console: Console, head: Row | None = None) -> list[Row]:
@@ -183,13 +173,9 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     check(args)
     load_suite("configs").check(args)
     suites = {name: load_suite(name) for name in chosen(args)}
-    reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
     rows = [records.head() if head is None else head]
     console.print(tables.machine_line(rows[0]))
-    for milestone in reached:
-        console.print(get_milestones(milestone["env"]).table(milestone))
-    rows += reached
     for name, suite in suites.items():
         try:
             rows += suite.run(args, console)
@@ -203,23 +189,6 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     return rows
 
 
-def milestone_row(run: RunFolder) -> Row:
-    """Make the row of a run's milestones, as ``training compare milestones`` has written them.
-
-    Raises
-    ------
-    ConfigError
-        If it has not.
-    """
-    try:
-        record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"{run.path} has no {MILESTONES}: run python -m training compare milestones first."
-        ) from error
-    return {"kind": "milestones", **record}
-
-
 def record_path(args: argparse.Namespace) -> str:
     """Return the name of the record of what is measured, one for each kind.
 
@@ -228,7 +197,7 @@ def record_path(args: argparse.Namespace) -> str:
     ConfigError
         If only a part of a kind is measured, or something else than usual.
     """
-    whole = args.only is not None and not (args.config or args.set or args.milestones)
+    whole = args.only is not None and not (args.config or args.set)
     possible = [None, *(GAME_RECORDS if args.only == "bars" else ())]
     if not whole or args.game not in possible:
         named = " or ".join(f"--only bars --game {game}" for game in GAME_RECORDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,9 +35,6 @@ from training.sb3.policy import LogitsNet, check, policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
-# `loss` is the forward pass of the update and everything up to the loss; clipping of the gradient
-# belongs to `backward`.
-PHASES = ("env", "forward", "store", "gae", "gather", "loss", "backward", "optimizer")
 
 
 @dataclass
@@ -51,7 +48,7 @@ class Iteration:
     collect_s : float
         Wall time of the rollout; the update is the rest.
     phases : dict
-        Seconds of each phase that was timed.
+        Seconds of ``env`` and of ``forward``, the policy's passes in the rollout.
     """
 
     steps: int
@@ -69,10 +66,6 @@ class Stopwatch(BaseCallback):
     vec : TrainerVecEnv
     enough : callable
         Looks at the iterations so far; True ends the training.
-    detailed : bool
-        Time all ``PHASES`` instead of the first two. Costs a little in every minibatch.
-    device : str
-        On ``cuda`` (untested) the detailed clock waits for the device at boundaries of phases.
 
     Attributes
     ----------
@@ -87,32 +80,16 @@ class Stopwatch(BaseCallback):
         self,
         vec: TrainerVecEnv,
         enough: Callable[[Sequence[Iteration]], bool],
-        detailed: bool = False,
-        device: str = "cpu",
     ) -> None:
         super().__init__()
-        self._vec, self._sees_enough, self._detailed = vec, enough, detailed
-        self._synchronise = detailed and device == "cuda"
+        self._vec, self._sees_enough = vec, enough
         self._open: Iteration | None = None
         self._count = 0
         self._done = False
-        self._gathered = self._cleared = 0.0
         self._paid: list[float] = []  # mean reward of each step of the rollout
         self.iterations: list[Iteration] = []
         self.warmup_s = 0.0
         self.rewards: list[float] = []
-
-    def _now(self) -> float:
-        if self._synchronise:
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-    def _add(self, phase: str, begin: float) -> float:
-        now = self._now()
-        if self._open is not None:
-            phases = self._open.phases
-            phases[phase] = phases.get(phase, 0.0) + now - begin
-        return now
 
     # -- what stable-baselines calls ---------------------------------------------------------------
 
@@ -122,14 +99,15 @@ class Stopwatch(BaseCallback):
             policy.register_forward_pre_hook(self._forward_begins),
             policy.register_forward_hook(self._forward_ends),
         ]
-        if self._detailed:
-            self._watch_update()
 
     def _forward_begins(self, *_: Any) -> None:
-        self._at = self._now()
+        self._at = time.perf_counter()
 
     def _forward_ends(self, *_: Any) -> None:
-        self._add("forward", self._at)
+        if self._open is not None:
+            phases = self._open.phases
+            spent = time.perf_counter() - self._at
+            phases["forward"] = phases.get("forward", 0.0) + spent
 
     def _on_rollout_start(self) -> None:
         self._iteration_ends()
@@ -175,55 +153,6 @@ class Stopwatch(BaseCallback):
         walls = [self.warmup_s, *(each.wall_s for each in self.iterations)]
         seconds = [0.0, *itertools.accumulate(walls)][: len(self.rewards)]
         return Curve([size * k for k in range(len(self.rewards))], seconds, self.rewards)
-
-    # -- inside the update -------------------------------------------------------------------------
-
-    def _watch_update(self) -> None:
-        """Put clocks around the methods of this model, and of no other."""
-        model: Any = self.model
-        buffer, policy, optimizer = model.rollout_buffer, model.policy, model.policy.optimizer
-        buffer.add = self._clocked("store", buffer.add)
-        buffer.compute_returns_and_advantage = self._clocked(
-            "gae", buffer.compute_returns_and_advantage
-        )
-        policy.predict_values = self._clocked("forward", policy.predict_values)
-        buffer.get = self._gather(buffer.get)
-        clear, step = optimizer.zero_grad, optimizer.step
-
-        def clocked_clear(*args: Any, **kwargs: Any) -> None:
-            begin = self._add("loss", self._gathered)
-            clear(*args, **kwargs)
-            self._cleared = self._add("optimizer", begin)
-
-        def clocked_step(*args: Any, **kwargs: Any) -> Any:
-            begin = self._add("backward", self._cleared)
-            result = step(*args, **kwargs)
-            self._add("optimizer", begin)
-            return result
-
-        optimizer.zero_grad, optimizer.step = clocked_clear, clocked_step
-
-    def _clocked(self, phase: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def clocked(*args: Any, **kwargs: Any) -> Any:
-            begin = self._now()
-            result = call(*args, **kwargs)
-            self._add(phase, begin)
-            return result
-
-        return clocked
-
-    def _gather(self, get: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-        def clocked(*args: Any) -> Iterator[Any]:
-            batches = get(*args)
-            while True:
-                begin = self._now()
-                batch = next(batches, None)
-                self._gathered = self._add("gather", begin)
-                if batch is None:
-                    return
-                yield batch
-
-        return clocked
 
 
 def time_stock(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import math
 import statistics
 import tempfile
@@ -23,18 +24,16 @@ from rich.console import Console
 
 from training.bench import ran
 from training.bench.env_modes import measured, medians
-from training.bench.stock import PHASES, Iteration, Stopwatch
-from training.bench.timing import Sample, sample, spread
+from training.bench.timing import Sample, Work, interleaved, sample, spread
 from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
-from training.ppo import run as native
-from training.run import files, machine, schedules
+from training.ppo.diagnostics import PHASES
+from training.run import files, machine, schedules, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import make_lanes, make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.sb3 import run as sb3
 
 NEVER = 1 << 62
 # Of an entry, what the row of whole runs has too.
@@ -174,84 +173,31 @@ def run_once(
     return RunFigures(timed_sample, phases, first["wall_s"], grown, ticks, summary["precision"])
 
 
-def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:
+def breakdown(config: Any, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(config.network_threads)
-    repeated = Repeats(repeats, seconds)
-    iterations = {"native": _run_native}.get(config.trainer, _run_sb3)
-    chosen, warmup_s = iterations(config, repeated)
-    phases = [
-        {k: sum(i.phases.get(k, 0.0) for i in repeat) for k in PHASES} for repeat in repeated.done
-    ]
-    for one, repeat_sample in zip(phases, repeated.samples, strict=True):
-        one["other"] = repeat_sample.wall_s - sum(one.values())
-    entry = _make_entry(config, "breakdown", chosen, repeated.samples, phases)
-    entry["warmup_s"] = round(warmup_s, 3)
+    timed = config.replace(native=config.native.replace(timers=True))
+    trainer = trainers.get_module(config.trainer).make_trainer(timed)
+    schedules.Knobs(trainer.engines, config.schedules).apply(0)
+    seen: list[dict[str, float]] = []
+
+    def iterate() -> None:
+        seen.append(trainer.iterate()["phases"])
+
+    warmup_s: dict[str, float] = {}
+    work = {"breakdown": Work(iterate, config.rollout)}
+    (samples,) = interleaved(work, repeats, seconds, warmup_s).values()
+    trainer.close()
+    later, phases = iter(seen[1:]), []
+    for each in samples:
+        repeat = list(itertools.islice(later, len(each.pieces)))
+        split = {k: sum(one.get(k, 0.0) for one in repeat) for k in PHASES if k != "other"}
+        phases.append(split | {"other": each.wall_s - sum(split.values())})
+    chosen = trainer.engines[0], trainer.chosen_precision
+    entry = _make_entry(config, "breakdown", chosen, samples, phases)
+    entry["warmup_s"] = round(warmup_s["breakdown"], 3)
     entry["alloc"] = _get_cuda_memory()
     return entry
-
-
-class Repeats:
-    """Cuts the iterations of one training into repeats that are long enough.
-
-    Parameters
-    ----------
-    wanted : int
-    seconds : float
-        Of a repeat, at least.
-
-    Attributes
-    ----------
-    done : list of list of Iteration
-    samples : list of Sample
-    """
-
-    def __init__(self, wanted: int, seconds: float) -> None:
-        self._wanted, self._seconds = wanted, seconds
-        self._seen = 0
-        self._load = machine.load()
-        self.done: list[list[Iteration]] = []
-        self.samples: list[Sample] = []
-
-    def enough(self, seen: Sequence[Iteration]) -> bool:
-        """Look at all iterations so far; True once the last repeat is done."""
-        repeat = list(seen[self._seen :])
-        if sum(i.wall_s for i in repeat) < self._seconds:
-            return False
-        self.samples.append(sample([(i.steps, i.wall_s, i.cpu_s) for i in repeat], self._load))
-        self.done.append(repeat)
-        self._seen, self._load = len(seen), machine.load()
-        return len(self.done) == self._wanted
-
-
-def _run_native(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
-    """Train until the repeats are done; return engine and precision, and the warm-up."""
-    trainer = native.make_trainer(config.replace(native=config.native.replace(timers=True)))
-    schedules.Knobs(trainer.engines, config.schedules).apply(0)
-    begin = time.perf_counter()
-    trainer.iterate()
-    warmup_s = time.perf_counter() - begin
-    seen: list[Iteration] = []
-    while True:
-        begin, cpu = time.perf_counter(), time.process_time()
-        phases = trainer.iterate()["phases"]
-        wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
-        seen.append(Iteration(config.rollout, wall, cpu, phases=phases))
-        if repeats.enough(seen):
-            break
-    trainer.close()
-    return (trainer.engine, trainer.chosen_precision), warmup_s
-
-
-def _run_sb3(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
-    """Do the same with SB3."""
-    trainer = sb3.make_trainer(config)
-    schedules.Knobs(trainer.engines, config.schedules).apply(0)
-    device = trainer.model.device.type
-    watch = Stopwatch(trainer.vec, repeats.enough, detailed=True, device=device)
-    trainer.model.learn(1 << 40, watch)
-    trainer.close()
-    return (trainer.engines[0], trainer.chosen_precision), watch.warmup_s
 
 
 def _make_entry(
@@ -266,23 +212,14 @@ def _make_entry(
     single_thread = threads == config.engine_threads == 1 and mode != "trainer_eval"
     shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
     steps = sum(s.steps for s in samples)
-    ppo = config.ppo
     engine, precision = chosen
     return {
         "mode": mode,
         "ran": described(config, engine, mode, precision),
-        "trainer": config.trainer,
-        "env": config.env,
-        "options": dict(config.env_options),
+        **ran.run_fields(config),
         "backend_requested": config.backend,
         "backend_selected": engine.backend,
-        "num_envs": config.num_envs,
-        "num_threads": config.engine_threads,
         "torch_threads": threads,
-        "rollout_steps": ppo.n_steps,
-        "minibatch": ppo.batch_size,
-        "epochs": ppo.n_epochs,
-        "net_arch": list(ppo.net_arch),
         "precision": precision,
         "method": METHOD[mode],
         **measured(samples, ticks_per_step, single_thread),

@@ -30,6 +30,7 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import ran, records
+from training.bench.choices import check_numbers
 from training.bench.tables import vectorised_table
 from training.bench.targets import Row
 from training.bench.timing import rss_mb, spread
@@ -258,13 +259,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     ------
     ConfigError
     """
-    for name in ("steps", "repeats"):
-        if getattr(args, name) < 1:
-            raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1.")
+    check_numbers(args, steps=1, repeats=1, seed=0)
     if min(args.num_envs) < 1:
         raise ConfigError(f"--num-envs {min(args.num_envs)}: must be at least 1.")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be at least 0.")
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.record:

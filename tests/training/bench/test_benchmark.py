@@ -1,6 +1,5 @@
 import json
 import runpy
-import shutil
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -30,7 +29,6 @@ from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.commands import milestones
 from training.ppo.options import NativeRun, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run import machine
@@ -422,13 +420,12 @@ REFUSED = [
     (["--lanes", "0"], "--lanes 0: must be at least 1"),
     (["--games", "-1"], "--games -1: must be at least 0"),
     (["--seconds", "0"], "--seconds 0: must be a finite number above 0"),
-    (["--milestones", "none"], "there is no run at"),
     (["--max-mem-delta", "-1"], "--max-mem-delta -1: must be at least 0"),
 ]
 
 
 def test_what_cannot_be_is_refused_before_anything_is_measured(tmp_path, capsys, subtests):
-    out = ["--runs", str(tmp_path), "--out", str(tmp_path / "none")]
+    out = ["--out", str(tmp_path / "none")]
     for given, refused in REFUSED:
         with subtests.test(given):
             assert benchmark_v9.main([*given, *out]) == 2
@@ -436,24 +433,6 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(tmp_path, capsys,
             assert refused in said.err
             assert said.out == ""
             assert not (tmp_path / "none").exists()
-
-
-@needs_core
-@pytest.mark.slow
-def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
-    shutil.copytree(finished, tmp_path / "done")
-    out = tmp_path / "rows.jsonl"
-    flags = ["--only", "configs", "--config", "fast", *TINY, "--out", str(out)]
-    flags += ["--milestones", "done", "--runs", str(tmp_path)]
-    assert benchmark_v9.main(flags) == 2
-    assert "run python -m training compare milestones first" in capsys.readouterr().err
-    assert milestones.main([str(tmp_path / "done"), "--games", "4"]) == 0
-    capsys.readouterr()
-    assert benchmark_v9.main(flags) == 0
-    assert "win rate over 0.40" in capsys.readouterr().out
-    row = next(row for row in read(out) if row["kind"] == "milestones")
-    assert row["run"] == "done"
-    assert set(row["milestones"]) == {"M1", "M2", "M3", "M4"}
 
 
 @pytest.fixture(scope="module")

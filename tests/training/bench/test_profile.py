@@ -111,6 +111,7 @@ def test_run_is_named_after_commit_and_time():
 
 
 REFUSED = [
+    (["--modes", "breakdown", "--set", "trainer=sb3"], "native.timers, which sb3 has not"),
     (["--modes", "env_only,sweep"], "--modes 'sweep'"),
     (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
     (["--workload", "cash_out"], "take masked_uniform"),

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from fastenv.drmario import tables as t
 from tests.needs import needs_core
 from tests.slow import late
-from tools import drmario_bots, drmario_weights
+from tools import drmario_bots
 from tools.figures.drmario import LEARNT
 from training.apps.drmario.compare import load_player, play_games
 from training.games.drmario.splits import draw_seeds, seeds_for
@@ -39,14 +38,6 @@ def test_an_agent_plays_the_games_of_the_bots(tmp_path, monkeypatch):
     record = json.loads(out.read_text())
     assert set(record["levels"]["0"]["low"]) == {"greedy", AGENT}
     assert set(record["agents"]) == {AGENT}
-
-
-@needs_core
-def test_a_candidate_with_better_weights_is_worth_less_frames():
-    """Zeros weigh nothing: such a bot hardly clears a bottle."""
-    candidates = [dict.fromkeys(t.GREEDY, 0), dict(t.GREEDY)]
-    found = drmario_weights.worths("greedy", candidates, 2, np.random.default_rng(0))
-    assert found[1] < found[0] <= drmario_weights.LOST
 
 
 def test_the_record_is_of_the_agent_that_lies_there():
