@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -20,8 +21,8 @@ gc.disable()
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Once, and not by ``log_level``: pytest would set it four times in each phase of each test, and each
-# time the caches of hundreds of loggers are cleared.
+# Once, and not by ``log_level``: pytest would set it four times in each phase of each test, and the
+# caches of hundreds of loggers are cleared each time.
 logging.getLogger().setLevel(logging.INFO)
 
 # A spinning thread pool collapses when something else uses the cores.
@@ -122,6 +123,14 @@ def pytest_runtest_setup() -> None:
     """Keep torch to one thread: the test processes share the cores already."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cut() -> Iterator[None]:
+    """Leave out what files need to outlive a power cut: a disk takes milliseconds to promise it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _file: None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
