@@ -67,17 +67,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _draw_slow_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the slow cases that ``SLOW_SEED`` does not draw; one of each test stays."""
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("drawn"):
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
-    kept = {slow.first_of(table) for table in tables.values()}
-    kept |= {name for table in tables.values() for name in table if slow.is_drawn(name)}
-    out = [item for item in items if item.get_closest_marker("drawn") and item.nodeid not in kept]
+        if item.get_closest_marker("slow"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    out: set[pytest.Item] = set()
+    for table in tables.values():
+        is_wide = len(table) >= slow.WIDE
+        cases = {x.nodeid: x for x in table if is_wide or x.get_closest_marker("drawn")}
+        if cases and not any(map(slow.is_drawn, cases)):
+            del cases[slow.first_of(cases)]
+        out |= {item for name, item in cases.items() if not slow.is_drawn(name)}
     if out:
-        config.hook.pytest_deselected(items=out)
-        left_out = set(out)
-        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[item for item in items if item in out])
+        items[:] = [item for item in items if item not in out]
 
 
 def _skip_without_gpu(items: list[pytest.Item]) -> None:
