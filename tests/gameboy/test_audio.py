@@ -35,11 +35,20 @@ STEP = 8192  # T between steps of the sequencer
 DUTIES = np.array([[*map(int, f"{row:08b}")] for row in (0x01, 0x81, 0x87, 0x7E)])
 
 
+@cache
+def silent_machine():
+    """Return the row of a machine shortly before its second frame, and its cartridge."""
+    machine = Machine(build(b"\x18\xfe"), fixed_frames=True, audio=True)
+    while machine.bus.cyc < FRAME - 2_000:
+        machine.bus.tick()
+    return pack(machine), machine.cartridge
+
+
 class Heard:
     """A reference machine whose sound was just turned on, with DIV cleared; both sides hear all."""
 
     def __init__(self):
-        self.machine = Machine(build(b"\x18\xfe"), fixed_frames=True, audio=True)
+        self.machine = unpack(*silent_machine(), fixed_frames=True, audio=True)
         self.bus, self.mixer = self.machine.bus, self.machine.bus.apu.mixer
         self.set(NR52, 0)
         self.began = self.set(DIV, 0)
@@ -115,7 +124,7 @@ def test_before_its_first_step_a_square_says_0():
     heard.wait_until(FRAME)
     heard.mixer.begin_frame()
     heard.set(0xFF14, 0x80)
-    heard.wait_until(2 * FRAME)
+    heard.wait_until(FRAME + 8200)
     quiet = 8200 // SAMPLE
     assert heard.mixer.samples[2 : 2 * quiet] == [15 * 8 * 66] * (2 * quiet - 2)
 
@@ -182,7 +191,7 @@ def test_a_sweep_changes_what_is_heard():
     heard.set(0xFF13, 0x00)
     began = heard.set(0xFF14, 0x84)
     times, now = [], began + 4 * 1024 + 8
-    while now < 3 * FRAME:
+    while now < 2 * FRAME:
         times.append(now)
         ticks = max(0, (now - M_CYCLE - 1 - heard.began - 3 * STEP) // (4 * STEP) + 1)
         now += 4 * (2048 - (0x400 >> ticks))
@@ -191,8 +200,7 @@ def test_a_sweep_changes_what_is_heard():
         step = np.searchsorted(times, time, side="right")
         return np.where(step > 0, 15 * DUTIES[2][step % 8], 0)
 
-    for _ in range(2):
-        assert_heard(heard, digital)
+    assert_heard(heard, digital)
 
 
 @pytest.mark.parametrize(("code", "shift"), together([(0, 4), (1, 0), (2, 1), (3, 2)], 2))
