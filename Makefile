@@ -38,7 +38,7 @@ studio: $(EXTENSION)
 test: $(KERNELS)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
-# Of the widest parametrisations a drawn share; all of them with ALL=1, the same again with SLOW_SEED=N.
+# Of tests with many slow cases a drawn share; all of them with ALL=1, the same again with SLOW_SEED=N.
 slow-test: $(KERNELS)
 	SLOW_SEED=$(if $(ALL),all,$${SLOW_SEED:-$$(date +%s)}) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
 

@@ -1,19 +1,29 @@
 """The environment of every test; set before anything that reads it is imported."""
 
 import gc
+import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests import slow
 
+# Nothing that collection makes is garbage, and it makes a lot: looking for it took a quarter of the
+# time. ``pytest_collection_finish`` turns it on again.
+gc.disable()
+
 # Where nothing keeps bytecode, each worker rewrites every test, and each process that a test starts
 # compiles all that it imports: in memory nothing else comes of it, and a checkout has room.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Once, and not by ``log_level``: pytest would set it four times in each phase of each test, and the
+# caches of hundreds of loggers are cleared each time.
+logging.getLogger().setLevel(logging.INFO)
 
 # A spinning thread pool collapses when something else uses the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -57,17 +67,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _draw_slow_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the slow cases that ``SLOW_SEED`` does not draw; one of each test stays."""
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("drawn"):
-            tables.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
-    kept = {slow.first_of(table) for table in tables.values()}
-    kept |= {name for table in tables.values() for name in table if slow.is_drawn(name)}
-    out = [item for item in items if item.get_closest_marker("drawn") and item.nodeid not in kept]
+        if item.get_closest_marker("slow"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    out: set[pytest.Item] = set()
+    for table in tables.values():
+        is_wide = len(table) >= slow.WIDE
+        cases = {x.nodeid: x for x in table if is_wide or x.get_closest_marker("drawn")}
+        if cases and not any(map(slow.is_drawn, cases)):
+            del cases[slow.first_of(cases)]
+        out |= {item for name, item in cases.items() if not slow.is_drawn(name)}
     if out:
-        config.hook.pytest_deselected(items=out)
-        left_out = set(out)
-        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=[item for item in items if item in out])
+        items[:] = [item for item in items if item not in out]
 
 
 def _skip_without_gpu(items: list[pytest.Item]) -> None:
@@ -82,9 +95,14 @@ def _skip_without_gpu(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no garbage collection look again at what stays to the end: modules and all the tests."""
+    """Let no garbage collection look again at what stays to the end: modules and all the tests.
+
+    What is young is looked at less often than by default: most of what a test makes goes by itself.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 10, 10)
+    gc.enable()
 
 
 def _keep_those_of(env: str, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -108,6 +126,14 @@ def pytest_runtest_setup() -> None:
     """Keep torch to one thread: the test processes share the cores already."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cut() -> Iterator[None]:
+    """Leave out what files need to outlive a power cut: a disk takes milliseconds to promise it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _file: None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

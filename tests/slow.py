@@ -1,7 +1,8 @@
 """Which parameters of a test wait for ``make slow-test``: the others show a fault first.
 
-Of the widest parametrisations, a run of ``make slow-test`` takes one in four, drawn by the variable
-``SLOW_SEED``, which the header of the run prints. ``make slow-test ALL=1`` takes all of them.
+Of a test with ``WIDE`` slow cases or more, a run of ``make slow-test`` takes one case in four,
+drawn by the variable ``SLOW_SEED``, which the header of the run prints. So it does of a narrower
+one whose cases are marked ``drawn``. ``make slow-test ALL=1`` takes all of them.
 """
 
 import os
@@ -14,6 +15,7 @@ import pytest
 
 Parameters = type(pytest.param())
 SHARE = 4  # one in so many
+WIDE = 4
 
 
 def seed() -> str | None:

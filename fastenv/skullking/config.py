@@ -269,7 +269,8 @@ class SkullKingConfig(GameConfig):
             sizes = tuple(check_integer("schedule", s, 1, t.MAX_CARDS) for s in items)
         if not 1 <= len(sizes) <= t.MAX_ROUNDS:
             raise refusal("schedule", self.schedule, f"1 to {t.MAX_ROUNDS} hand sizes of 1 to 10")
-        return tuple(min(s, len(self.deck_cards()) // self.num_hands) for s in sizes)
+        most = len(self.deck_cards()) // self.num_hands
+        return tuple(min(size, most) for size in sizes)
 
     def rules_record(self) -> np.ndarray:
         """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""

@@ -155,15 +155,15 @@ def assert_results_are_the_caller_s(kind, env_id, steps, **options):
 
 
 def cases():
-    """Yield kind of view, id and options."""
-    for env_id in copies.IDS:
+    """Yield kind of view, id and options; of most ids every second view waits for time."""
+    for k, env_id in enumerate(copies.IDS):
         views = {**VIEWS}
         if fastenv.make_game(env_id).spec.num_agents > 1:
             views |= OF_AGENTS
         if f"fastenv/{env_id}" in SEVERAL:
             views |= OF_PLAYERS
-        for name, (kind, options) in views.items():
-            late = name == "vector, same_step" and env_id not in copies.WITH_ALL
+        for number, (name, (kind, options)) in enumerate(views.items()):
+            late = env_id not in copies.WITH_ALL and number % 2 != k % 2
             marks = [pytest.mark.slow] if late else []
             yield pytest.param(kind, env_id, options, id=f"{env_id}, {name}", marks=marks)
 

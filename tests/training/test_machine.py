@@ -68,3 +68,22 @@ def test_threads_are_what_suits_cores_and_minibatches(monkeypatch, cores, values
     assert f"{engine} for the engine" in said
     assert f"{network} for the network" in said
     assert said.endswith(f"cores: {cores}")
+
+
+def test_a_process_asks_git_and_the_packages_once(monkeypatch):
+    asked = []
+
+    def git(*command):
+        asked.append(command[0])
+        return "abc"
+
+    monkeypatch.setattr(machine, "git", git)
+    machine._find_revision.cache_clear()
+    first = machine.built_from()
+    monkeypatch.setattr(machine.metadata, "version", asked.append)
+    second = machine.built_from()
+    machine._find_revision.cache_clear()
+    assert asked == ["status", "rev-parse"]
+    assert first == second == {**first, "git_rev": "abc", "dirty": True}
+    first["versions"].clear()
+    assert machine.versions() == second["versions"]

@@ -437,9 +437,7 @@ def test_code_in_a_checkpoint_is_not_run(train, copy, capsys, tmp_path):
 # -- being stopped ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.slow
 def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
     command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]

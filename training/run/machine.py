@@ -52,8 +52,13 @@ def revision() -> dict[str, Any]:
 
     Both are None outside a checkout; ``git_rev`` is None before the first commit. Records in
     ``benchmarks/`` are no changes: nothing that is measured depends on them, and one is taken
-    behind the other.
+    behind the other. A process asks once: what is committed later is not the code that it runs.
     """
+    return {**_find_revision()}
+
+
+@cache
+def _find_revision() -> Mapping[str, Any]:
     status = git("status", "--porcelain", "--", ".", *RECORDS)
     dirty = None if status is None else bool(status)
     return {"git_rev": git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
@@ -112,12 +117,16 @@ def versions(modules: Iterable[str] = ()) -> dict[str, str]:
 
     installed = {"python": platform.python_version(), "fastenv": fastenv.__version__}
     own = [name for module in modules for name in _distributions().get(module, ())]
-    for name in dict.fromkeys([*PACKAGES, *own]):
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return installed
+    found = {name: _find_version(name) for name in dict.fromkeys([*PACKAGES, *own])}
+    return installed | {name: version for name, version in found.items() if version is not None}
+
+
+@cache
+def _find_version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 @cache

@@ -559,9 +559,12 @@ def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, 
 
 
 @needs_core
-def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
+@pytest.mark.parametrize("alone", [False, *late(True)], ids=["threads", "processes"])
+def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch, alone):
     """The reference of Dr. Mario keeps its plans: one that another turn has made takes no time."""
     taken, step = {}, flags.Stepper.step
+    if not alone:
+        run_in_threads(monkeypatch)
     monkeypatch.setattr(flags, "PIECE", 8)
     monkeypatch.setitem(flags.PIECES, "DrMario", 4)
 
@@ -572,7 +575,7 @@ def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
     monkeypatch.setattr(flags.Stepper, "step", spy)
     costs_of.cache_clear()
     rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 1, 1e-9)
-    assert costs_of.cache_info().currsize == 0  # nothing was planned in this process
+    assert (costs_of.cache_info().currsize == 0) == alone  # nothing was planned in this process
     pieces = timing.TURNS
     assert [r["steps"] for r in rows] == [pieces * 4] * 2
     assert len(taken["reference"]) == (1 + pieces) * 2  # a piece to warm up

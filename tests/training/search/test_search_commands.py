@@ -116,7 +116,8 @@ def test_ctrl_c_ends_an_evaluation(words, capsys, monkeypatch):
 def test_a_table_says_what_searching_costs(capsys, tmp_path):
     path = tmp_path / "found.json"
     words = [PRETRAINED, "--against", SEARCH, "heuristic", "search:random,worlds=1"]
-    assert evaluate.main([*words, "--games", "4", "--output-path", str(path)]) == 0
+    words += ["--set", "schedule=[2, 1]", "--games", "4", "--output-path", str(path)]
+    assert evaluate.main(words) == 0
     players = {each["name"]: each for each in json.loads(path.read_text())["players"]}
     assert "cpu_ms_per_decision" not in players["heuristic"]
     assert players[SEARCH]["cpu_ms_per_decision"] > 0
@@ -133,8 +134,9 @@ def test_a_table_without_search_says_nothing_of_it():
 
 
 def test_a_contest_can_be_played_again():
-    players = load_players([SEARCH, "heuristic"])
-    assert contest(players, 4, resamples=20) == contest(players, 4, resamples=20)
+    players, short = load_players([SEARCH, "heuristic"]), {"schedule": (2, 1)}
+    first, second = (contest(players, 4, resamples=20, options=short) for _ in range(2))
+    assert first == second
 
 
 # -- opponents -------------------------------------------------------------------------------------

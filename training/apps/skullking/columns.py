@@ -57,8 +57,11 @@ def _sum_rounds(value: Value, first: int = 1, last: int = ROUNDS) -> dict[str, A
 
     def read(engine: Any, lanes: np.ndarray) -> np.ndarray:
         number = engine.info["ended_round"][lanes]
+        counted: np.ndarray = (number >= first) & (number <= last)
+        if not counted.any():  # as in most steps
+            return counted
         values = np.broadcast_to(value(engine.info), engine.num_envs)[lanes]
-        return np.where((number >= first) & (number <= last), values, 0)
+        return np.where(counted, values, 0)
 
     return {"read": read, "when": "step"}
 

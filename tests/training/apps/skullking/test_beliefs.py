@@ -279,8 +279,8 @@ def test_weights_do_not_depend_on_what_is_hidden():
 def test_the_agent_searches_with_a_belief(name):
     from training.evaluation.contest import contest, load_players
 
-    who = [f"search:pretrained/skullking-ppo,worlds=4,belief={name}", "heuristic"]
-    found = contest(load_players(who), 4, options={"schedule": (3,)}, resamples=10)
+    who = [f"search:pretrained/skullking-ppo,worlds=2,belief={name}", "heuristic"]
+    found = contest(load_players(who), 4, options={"schedule": (2,)}, resamples=10)
     assert found.games == 4
 
 
