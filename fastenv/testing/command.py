@@ -9,10 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError
 from fastenv.options import parse_option
 from fastenv.testing import check, compare
-from fastenv.testing.factories import find
 from fastenv.testing.report import Report
 
 ENVIRONMENT = (
@@ -47,27 +45,18 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the report as JSON")
 
 
-def load(field: str, name: str) -> Any:
-    """Import the object that ``module:name`` names, or refuse the value of an option."""
-    try:
-        return find(name)
-    except ConfigError as error:
-        raise ConfigError(f"{field}: must be module:name of a function: {error}") from None
-
-
 def run_compare(args: argparse.Namespace) -> int:
     """Compare two environments."""
     with contextlib.redirect_stdout(sys.stderr):  # the modules of others may print
-        sync = load("--sync", args.sync) if args.sync and ":" in args.sync else args.sync
-        report = compare(args.fast, args.reference, sync=sync, rtol=args.rtol, **_search(args))
+        how = {"sync": args.sync, "rtol": args.rtol, **_search(args)}
+        report = compare(args.fast, args.reference, **how)
     return _print(report, args)
 
 
 def run_check(args: argparse.Namespace) -> int:
     """Check one environment."""
     with contextlib.redirect_stdout(sys.stderr):
-        twin = load("--twin", args.twin) if args.twin else None
-        report = check(args.env, copies=not args.no_copies, twin=twin, **_search(args))
+        report = check(args.env, copies=not args.no_copies, twin=args.twin, **_search(args))
     return _print(report, args)
 
 

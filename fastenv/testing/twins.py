@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from fastenv.testing.laws import Laws
-from fastenv.testing.stress import (
-    Fault,
-    Make,
-    Missing,
-    Question,
-    Refused,
-    Tracks,
-    is_rare,
-    lead_again,
-    play_on,
-)
+from fastenv.testing.report import Fault, Missing, Refused
+from fastenv.testing.stress import Make, Stress, Tracks, between, is_rare, play_on
 from fastenv.testing.tracks import ParallelTrack, Track, TurnsTrack, find_mask, find_method
 from fastenv.testing.values import first_difference, say_error, show
 
@@ -28,25 +18,26 @@ WORLDS = 3  # of a position and an agent
 RULE = "an agent sees nothing of what is hidden from it"
 REACHED = "a drawn world is reached by legal actions from the beginning"
 STEPS = 12  # that a world is played on
-WORLDS_DRAWN = "beside worlds that look the same"
 
 Twin = Callable[[Any, Any, Any], Any]
 
 
-def question_of(twin: Twin) -> Question:
-    """Return the question whether the worlds that a twin draws look the same and are possible."""
+def stress_of(twin: Twin) -> Stress:
+    """Return the stress in which the worlds that a twin draws look the same and are possible."""
 
     def lead(make: Make) -> Tracks:
         rng = np.random.default_rng(5)
-        for number, track in zip(count(), lead_again(make), strict=False):
+
+        def check(track: Track, number: int) -> None:
             if track.mode is not None:
                 raise Missing("a twin is of one environment, and this is a vector")
-            yield track
             if is_rare(number) and not track.over:
                 for agent in _agents(track.env):
                     _check_worlds(twin, track, agent, rng)
 
-    return Question(WORLDS_DRAWN, RULE, "the game's own twin", lead)
+        return between(check)(make)
+
+    return Stress("beside worlds that look the same", RULE, "the game's own twin", lead)
 
 
 def _agents(env: Any) -> list[str]:
@@ -106,14 +97,16 @@ def _check_worlds(twin: Twin, track: Track, agent: str, rng: np.random.Generator
     trouble = _trouble_of(track, world, rng)
     if trouble:
         rule = "a drawn world is possible: it plays on by legal actions"
-        raise Fault(rule, (trouble, "nothing"), str(agent))
+        raise Fault((trouble, "nothing"), rule=rule, who=str(agent))
 
 
 def _hold_same(rule: str, agent: str, a: dict[str, Any], b: dict[str, Any]) -> None:
     for name in a | b:
         found = first_difference(name, a.get(name, "nothing"), b.get(name, "nothing"))
         if found is not None:
-            raise Fault(f"{rule}: {found[0]}", (show(found[1]), show(found[2])), str(agent))
+            path, *values = found
+            x, y = map(show, values)
+            raise Fault((x, y), rule=f"{rule}: {path}", who=str(agent))
 
 
 def _replay(start: Any, actions: list[Any], agent: str) -> Any:
@@ -123,21 +116,18 @@ def _replay(start: Any, actions: list[Any], agent: str) -> Any:
         mask = mask.get("action_mask") if isinstance(mask, dict) else None
         if mask is not None and not mask[int(action)]:
             said = f"action {action!r} of step {number} is not legal"
-            raise Fault(REACHED, (said, "legal actions"), str(agent))
+            raise Fault((said, "legal actions"), rule=REACHED, who=str(agent))
         start.step(action)
     return start
 
 
 def _trouble_of(track: Track, world: Any, rng: np.random.Generator) -> str:
     """Play on in a world; return the first error or broken rule, "" if there is none."""
-    laws = Laws()
-    played = track.around(world, laws)
+    played = track.around(world, Laws(()))
     if isinstance(played, TurnsTrack):
         played.find_turn()  # the others may have other choices there
     elif isinstance(played, ParallelTrack) and any(
         each.mask is not None for each in played.turn.values()
     ):
         return ""
-    raised = play_on(played, rng, STEPS)
-    broken = [f"{rule}: {found.values[0]}" for rule, found in laws.broken.items()]
-    return raised or next(iter(broken), "")
+    return play_on(played, rng, STEPS)

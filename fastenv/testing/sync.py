@@ -1,4 +1,4 @@
-"""Bring one environment into the state of another: what is needed, and how for known games."""
+"""Bring one environment into the state of another: how, and by which recipe for known games."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import ConfigError, show
-from fastenv.testing.factories import find, write_value
+from fastenv.errors import ConfigError
+from fastenv.testing.factories import find_function, write_value
+from fastenv.testing.play import expect_same
+from fastenv.testing.report import Call, Fault, Refused
+from fastenv.testing.stress import Tracks
+from fastenv.testing.tracks import Actions, Frame, Track, find_mask, find_method
+from fastenv.testing.values import first_difference, say_error, show, to_action
+
+OUTCOME = "outcome (observation, reward, terminated)"
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,113 @@ class Sync:
     set_state: Callable[[Any, Any, Any], None]
     each_step: bool = False
     outcomes: Callable[[Any, Any], list[tuple[Any, float, bool]]] | None = None
+
+
+@dataclass
+class Following:
+    """A reference that takes over the state of the first of two.
+
+    Parameters
+    ----------
+    first, second : Track
+        The second has single environments.
+    sync : Sync
+    rtol : float
+        Relative tolerance of outcomes.
+    """
+
+    first: Track
+    second: Track
+    sync: Sync
+    rtol: float
+    _shown: Frame | str = ""
+
+    def lead(self) -> Tracks:
+        """Yield the second, and bring it into the first's state before the next call."""
+        while True:
+            yield self.second
+            if isinstance(self._shown, dict):
+                self._set_state(self._shown)
+
+    def _set_state(self, shown: Frame) -> None:
+        second = self.second
+        each_step = self.sync.each_step or self.sync.outcomes is not None
+        for who, env in second.singles().items():
+            if (who in second.begun or each_step) and who not in second.resting:
+                try:
+                    self.sync.set_state(self.first.env, env, shown[who, "observation"])
+                except Exception as error:
+                    raise Refused(f"sync: {say_error(error)}") from error
+
+    def expect(self, second: Track, call: Call, shown: Frame | str) -> Frame | str:
+        """Return what the second shows, with the first's in the place of what it cannot know.
+
+        Raises
+        ------
+        Fault
+            The first shows none of the outcomes that the second allows.
+        """
+        self._shown = shown
+        if isinstance(call, dict) and isinstance(shown, dict) and self.sync.outcomes is not None:
+            return self._expect_outcomes(second, call, shown)
+        other = expect_same(second, call, shown)
+        if isinstance(shown, str) or isinstance(other, str):
+            return other
+        later = {  # where an episode began, its state is not set yet
+            (who, field)
+            for who, field in shown | other
+            if who in second.begun
+            and (field in ("observation", "mask") or field.startswith("info."))
+        }
+        known = {key: value for key, value in other.items() if key not in later}
+        return known | {key: shown[key] for key in later & shown.keys()}
+
+    def _expect_outcomes(self, second: Track, actions: Actions, shown: Frame) -> Frame:
+        """Hold a step to be one of its outcomes; return it with what does not depend on chance."""
+        singles, first, frame = second.singles(), self.first, dict(shown)
+        for who, env in singles.items():
+            if who in second.resting:
+                continue
+            allowed = self._list_outcomes(env, actions[who])
+            seen = shown.get((who, "final observation"), shown[who, "observation"])
+            got = seen, shown[who, "reward"], bool(shown[who, "terminated"])
+            if not any(first_difference("", got, each, self.rtol) is None for each in allowed):
+                values = show(got), f"one of {show(allowed)}"
+                raise Fault(values, who=who, field=OUTCOME)
+            frame |= self._step_beside(who, env, actions[who], shown, seen)
+        for who in first.begun & singles.keys():
+            singles[who].reset()
+        # Its episodes end and begin where the first's do, and its state will be set.
+        second.over, second.begun, second.resting = first.over, first.begun, first.resting
+        return frame
+
+    def _list_outcomes(self, env: Any, action: Any) -> list[tuple[Any, float, bool]]:
+        assert self.sync.outcomes is not None
+        try:
+            return self.sync.outcomes(env, action)
+        except Exception as error:
+            raise Refused(f"sync: outcomes: {say_error(error)}") from error
+
+    def _step_beside(self, who: str, env: Any, action: Any, shown: Frame, seen: Any) -> Frame:
+        """Step the reference too; return the fields that do not depend on chance.
+
+        That is the time limit, where chance did not end one of both alone; and the mask, where it
+        made the same of both.
+        """
+        try:
+            result = env.step(to_action(env.action_space, action))
+        except Exception:  # chance ended its episode before
+            return {}
+        observation, _, terminated, truncated, info = result
+        if bool(terminated) != bool(shown[who, "terminated"]):
+            return {}
+        frame: Frame = {(who, "truncated"): bool(truncated)}
+        same = first_difference("", seen, observation, self.rtol) is None
+        mask = find_mask(find_method(env), info, observation)
+        ended = shown[who, "terminated"] or shown[who, "truncated"]
+        if same and mask is not None and (who, "mask") in shown and not ended:
+            frame[who, "mask"] = mask
+        return frame
 
 
 def _set_numbers(fast: Any, reference: Any, observation: Any) -> None:
@@ -117,17 +231,11 @@ RECIPES = {
 }
 
 
-def write_sync(sync: Sync | None) -> str:
+def write_sync(sync: Sync) -> str:
     """Return a sync as an argument of a script: the name of a recipe, or its functions."""
-    if sync is None:
-        return ""
-    name = next((name for name, recipe in RECIPES.items() if recipe == sync), None)
-    if name is not None:
-        return repr(name)
-    if sync == Sync(sync.set_state):
-        return write_value(sync.set_state)
+    names = [name for name, recipe in RECIPES.items() if recipe == sync]
     given = write_value(sync.set_state), repr(sync.each_step), write_value(sync.outcomes)
-    return f"Sync({', '.join(given)})"
+    return repr(names[0]) if names else f"{write_value(Sync)}({', '.join(given)})"
 
 
 def as_sync(sync: object) -> Sync | None:
@@ -141,7 +249,7 @@ def as_sync(sync: object) -> Sync | None:
     if sync is None or isinstance(sync, Sync):
         return sync
     if isinstance(sync, str) and ":" in sync:
-        return as_sync(find(sync))
+        return as_sync(find_function("sync", sync))
     if isinstance(sync, str):
         name = sync.partition("-")[0]
         if name not in RECIPES:
