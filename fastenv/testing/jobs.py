@@ -12,7 +12,7 @@ from typing import Any
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import Source, write_value
 from fastenv.testing.laws import Laws
-from fastenv.testing.play import Play, expect_same
+from fastenv.testing.play import Play
 from fastenv.testing.report import Case, Fault, Finding, Invalid, Missing, write_script
 from fastenv.testing.search import Search
 from fastenv.testing.shrink import shorten, simpler
@@ -126,16 +126,16 @@ class Job:
         ConfigError
             They are of kinds that cannot be compared.
         """
-        first, expect = self.make(opened, laws), expect_same
+        first, following = self.make(opened, laws), None
         seconds: Iterator[Track | None] = repeat(None)
         if self.reference is not None:
             second = self._make_second(opened, first, self.reference)
             seconds = repeat(second)
             if self.sync is not None:
                 following = Following(first, second, self.sync, self.rtol)
-                seconds, expect = following.lead(), following.expect
+                seconds = following.lead()
         move_generators(1)
-        return Play(self.itself, first, seconds, self.hold_same, expect)
+        return Play(self.itself, first, seconds, self.hold_same, following)
 
     def _make_second(self, opened: ExitStack, first: Track, source: Source) -> Track:
         """Make the reference, or as many of it as the first has lanes."""

@@ -8,19 +8,9 @@ from dataclasses import dataclass, field
 from fastenv.testing.report import Call, Case, Fault, Finding, Invalid, Missing, Refused, is_step
 from fastenv.testing.search import Search
 from fastenv.testing.stress import Stress
+from fastenv.testing.sync import Following
 from fastenv.testing.tracks import Frame, Track
 from fastenv.testing.values import say_error
-
-# What the second track shows at a call, after the first showed something, or the text of an error.
-Expect = Callable[[Track, Call, Frame | str], Frame | str]
-
-
-def expect_same(second: Track, call: Call, _shown: Frame | str) -> Frame | str:
-    """Make the call of the first track on the second one too."""
-    try:
-        return second.call(call)
-    except Exception as error:
-        return say_error(error)
 
 
 @dataclass
@@ -38,8 +28,8 @@ class Play:
         after the last one.
     hold_same : callable
         Raises :class:`fastenv.testing.report.Fault` where two frames are not equal.
-    expect : callable
-        Returns what the second must show.
+    following : Following, optional
+        Says what the second must show, where it is brought into the first's state.
     trace : list of dict, optional
         What the first one showed, a frame a call.
     late : callable, optional
@@ -50,7 +40,7 @@ class Play:
     first: Track | None
     seconds: Iterator[Track | None]
     hold_same: Callable[[Frame, Frame], None]
-    expect: Expect = expect_same
+    following: Following | None = None
     trace: list[Frame] = field(default_factory=list)
     late: Callable[[], bool] = lambda: False
     second: Track | None = field(default=None, init=False)
@@ -104,7 +94,7 @@ class Play:
         first, second = self.first, self.second
         assert first is not None
         masks = any(choice.mask is not None for choice in first.turn.values())
-        if masks or second is None or self.expect is not expect_same:
+        if masks or second is None or self.following is not None:
             return first
         return second if first.turn.keys() == second.turn.keys() else first
 
@@ -121,14 +111,13 @@ class Play:
 
     def _call(self, call: Call, index: int, search: Search | None) -> None:
         """Make a call on both, and hold what they show to be the same."""
-        shown: Frame | str
-        if self.first is None:
-            shown = self.trace[index]
+        shown: Frame | str = self.trace[index] if self.first is None else self._call_first(call)
+        if search is not None and isinstance(shown, dict):
+            search.see(shown)
+        if self.following is not None:
+            other = self.following.expect(call, shown)
         else:
-            shown = self._call_first(self.first, call)
-            if search is not None and isinstance(shown, dict):
-                search.see(shown)
-        other = self.expect(self.second, call, shown) if self.second is not None else {}
+            other = {} if self.second is None else self.second.attempt(call)
         if isinstance(shown, dict) and isinstance(other, dict):
             if self.second is not None:
                 self.hold_same(shown, other)
@@ -138,11 +127,12 @@ class Play:
         a, b = (each if isinstance(each, str) else "nothing" for each in (shown, other))
         raise Fault((a, b), field="raises")
 
-    def _call_first(self, first: Track, call: Call) -> Frame | str:
+    def _call_first(self, call: Call) -> Frame | str:
+        assert self.first is not None
         if isinstance(call, dict) and not self._leader().allows(call):
             raise Invalid(f"{call} is not legal")
         try:
-            shown = first.call(call)
+            shown = self.first.call(call)
         except Fault:
             raise
         except Exception as error:

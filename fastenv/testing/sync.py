@@ -10,7 +10,6 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import find_function, write_value
-from fastenv.testing.play import expect_same
 from fastenv.testing.report import Call, Fault, Refused
 from fastenv.testing.stress import Tracks
 from fastenv.testing.tracks import Actions, Frame, Track, find_mask, find_method
@@ -80,7 +79,7 @@ class Following:
                 except Exception as error:
                     raise Refused(f"sync: {say_error(error)}") from error
 
-    def expect(self, second: Track, call: Call, shown: Frame | str) -> Frame | str:
+    def expect(self, call: Call, shown: Frame | str) -> Frame | str:
         """Return what the second shows, with the first's in the place of what it cannot know.
 
         Raises
@@ -88,10 +87,10 @@ class Following:
         Fault
             The first shows none of the outcomes that the second allows.
         """
-        self._shown = shown
+        self._shown, second = shown, self.second
         if isinstance(call, dict) and isinstance(shown, dict) and self.sync.outcomes is not None:
-            return self._expect_outcomes(second, call, shown)
-        other = expect_same(second, call, shown)
+            return self._expect_outcomes(call, shown)
+        other = second.attempt(call)
         if isinstance(shown, str) or isinstance(other, str):
             return other
         later = {  # where an episode began, its state is not set yet
@@ -103,9 +102,10 @@ class Following:
         known = {key: value for key, value in other.items() if key not in later}
         return known | {key: shown[key] for key in later & shown.keys()}
 
-    def _expect_outcomes(self, second: Track, actions: Actions, shown: Frame) -> Frame:
+    def _expect_outcomes(self, actions: Actions, shown: Frame) -> Frame:
         """Hold a step to be one of its outcomes; return it with what does not depend on chance."""
-        singles, first, frame = second.singles(), self.first, dict(shown)
+        first, second, frame = self.first, self.second, dict(shown)
+        singles = second.singles()
         for who, env in singles.items():
             if who in second.resting:
                 continue
@@ -222,11 +222,10 @@ RECIPES = {
     "MountainCarContinuous": Sync(_set_numbers, each_step=True),
     "Pendulum": Sync(_set_pendulum, each_step=True),
     "Acrobot": Sync(_set_acrobot, each_step=True),
-    "FrozenLake": Sync(_set_place, each_step=True, outcomes=_places),
-    "FrozenLake8x8": Sync(_set_place, each_step=True, outcomes=_places),
-    "CliffWalking": Sync(_set_place, each_step=True, outcomes=_places),
-    "CliffWalkingSlippery": Sync(_set_place, each_step=True, outcomes=_places),
-    "Taxi": Sync(_set_place, each_step=True, outcomes=_places),
+    **dict.fromkeys(
+        ("FrozenLake", "FrozenLake8x8", "CliffWalking", "CliffWalkingSlippery", "Taxi"),
+        Sync(_set_place, each_step=True, outcomes=_places),
+    ),
     "Blackjack": Sync(_set_blackjack, each_step=True, outcomes=_hands),
 }
 

@@ -116,6 +116,13 @@ class Track(ABC):
         """Make a call of a case: a reset with a seed, or a step with actions."""
         return self.step(call) if isinstance(call, dict) else self.reset(call)
 
+    def attempt(self, call: Call) -> Frame | str:
+        """Make a call of a case; return what it shows, or the text of the error that it raises."""
+        try:
+            return self.call(call)
+        except Exception as error:
+            return say_error(error)
+
     @abstractmethod
     def reset(self, seed: int | None) -> Frame:
         """Begin an episode, or one in each lane."""
