@@ -80,8 +80,7 @@ def compare(
     ConfigError
         An argument is not possible, or an environment cannot be made.
     """
-    given = {"sync": sync, "ignore": ignore, "rtol": rtol, "options": options}
-    job = _job(fast=fast, reference=reference, **given)
+    job = _job(fast=fast, reference=reference, sync=sync, ignore=ignore, rtol=rtol, options=options)
     return _run(job, seconds, seed, timeout, fast=fast, reference=reference, sync=sync)
 
 
@@ -173,8 +172,8 @@ def replay(
     """
     if env is None and (fast is None or reference is None):
         raise ConfigError("replay: must have env, or fast and reference")
-    given = {"twin": twin, "sync": sync, "ignore": ignore, "rtol": rtol}
-    job = _job(env=env, fast=fast, reference=reference, **given)
+    given: dict[str, Any] = {"fast": fast, "reference": reference} if env is None else {"env": env}
+    job = _job(**given, twin=twin, sync=sync, ignore=ignore, rtol=rtol)
     failed = False
     try:
         for found in job.find_again(list(case), stress):
@@ -189,17 +188,15 @@ def replay(
 
 def _job(
     *,
-    env: object = None,
-    fast: object = None,
-    reference: object = None,
+    ignore: object,
+    rtol: object = 0.0,
+    copies: bool = True,
     sync: object = None,
     twin: object = None,
-    copies: bool = True,
-    ignore: object = (),
-    rtol: object = 0.0,
     options: object = None,
+    **factories: object,
 ) -> Job:
-    """Return what is to be examined, or refuse an argument."""
+    """Return what is to be examined, one environment or two by name, or refuse an argument."""
     if isinstance(ignore, str) or not isinstance(ignore, Sequence):
         raise ConfigError(f"ignore={show(ignore)}: must be a sequence of names of fields")
     if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
@@ -210,16 +207,22 @@ def _job(
     if drawn is not None and not callable(drawn):
         allowed = "a function (env, agent, rng), or module:name"
         raise ConfigError(f"twin={show(twin)}: must be {allowed}")
-    given = {"env": env} if env is not None else {"fast": fast, "reference": reference}
-    sources = [source_of(name, factory) for name, factory in given.items()]
+    first, *others = (source_of(name, factory) for name, factory in factories.items())
     # An id takes no options of what it is compared with.
-    mixed = len({source.is_id for source in sources}) > 1
-    sources = [
+    mixed = any(other.is_id != first.is_id for other in others)
+    first, *others = (
         source if mixed and source.is_id else source.with_options(options or {})
-        for source in sources
-    ]
-    names = [str(name) for name in ignore]
-    return Job(*sources, sync=as_sync(sync), twin=drawn, copies=copies, ignore=names, rtol=rtol)
+        for source in (first, *others)
+    )
+    return Job(
+        first,
+        others[0] if others else None,
+        as_sync(sync),
+        drawn,
+        copies,
+        [str(name) for name in ignore],
+        rtol,
+    )
 
 
 def _run(job: Job, seconds: float, seed: int, timeout: float, **given: object) -> Report:

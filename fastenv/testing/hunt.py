@@ -65,16 +65,16 @@ class Hunt:
 
     def _look_at_kind(self) -> None:
         """Make what is examined once, to see what can be asked of it."""
-        job = self.job
+        job, lanes, copies = self.job, 1, self.job.copies
         try:
             with ExitStack() as opened:
                 track = job.start(opened, self._laws).first
                 assert track is not None
+                lanes, copies = track.num_lanes, job.copies and track.mode is None
                 self._stresses = {each.name: each for each in job.stresses(track)}
         except Fault as fault:  # it could not be closed before its first episode
             self._keep(job, [], job.itself.find(-1, fault))
-        copies = job.copies and track.mode is None
-        self.search.start(track.num_lanes, len(self._stresses) + 2, copies=copies)
+        self.search.start(lanes, len(self._stresses) + 2, copies=copies)
 
     def _try_case(self, job: Job) -> None:
         """Play the next case, alone and under the stresses."""
