@@ -18,8 +18,8 @@ from fastenv.errors import ConfigError
 from fastenv.examples import FOLDER
 from fastenv.testing import compare
 from fastenv.testing.factories import source_of
-from fastenv.testing.jobs import Check, Compare
-from fastenv.testing.play import Terms
+from fastenv.testing.hunt import Hunt
+from fastenv.testing.jobs import Job
 from fastenv.testing.search import Search
 from fastenv.verify import Case, available
 from tests.tables import walk
@@ -137,7 +137,7 @@ def test_reference_and_kernels_give_the_same_bits(options):
 def test_the_port_is_the_plain_environment_bit_for_bit(backend, options):
     fast = source_of("fast", partial(make_port, backend)).with_options(options)
     plain = source_of("reference", PLAIN).with_options(options)
-    report = Compare(fast, Terms(loose=True), plain).run(Search(300, cases=12))
+    report = Hunt(Job(fast, plain), Search(300, cases=12)).run()
     assert not report.faults, str(report)
     assert report.steps > 60
 
@@ -146,14 +146,14 @@ def test_the_port_is_the_plain_environment_bit_for_bit(backend, options):
 def test_all_lanes_of_a_vector_are_the_plain_environment():
     many = source_of("fast", partial(fastenv.make_vec, PORT, num_envs=2, limit=6))
     plain = source_of("reference", PLAIN).with_options({"limit": 6})
-    report = Compare(many, Terms(loose=True), plain).run(Search(300, cases=4))
+    report = Hunt(Job(many, plain), Search(300, cases=4)).run()
     assert not report.faults, str(report)
     assert report.steps > 20
 
 
 @walk("env", [PLAIN, PORT])
 def test_nothing_is_found_in_either_alone(env):
-    report = Check(source_of("env", env), Terms()).run(Search(300, cases=3))
+    report = Hunt(Job(source_of("env", env)), Search(300, cases=3)).run()
     assert not report.faults, str(report)
 
 

@@ -8,20 +8,16 @@ Every finding comes with the shortest case that was found, and with a script tha
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from fastenv.testing.factories import Factory, check_pickled, find, source_of
-from fastenv.testing.jobs import Check, Compare, Job
-from fastenv.testing.play import Invalid, Terms
+from fastenv.testing.factories import Factory, check_pickled, find_function, source_of
+from fastenv.testing.jobs import Job
 from fastenv.testing.process import run_apart
-from fastenv.testing.recipes import RECIPES, Sync, as_sync
-from fastenv.testing.report import Case, Finding, Report
-from fastenv.testing.stress import STRESSES, Missing
-from fastenv.testing.twins import WORLDS_DRAWN, Twin
+from fastenv.testing.report import Case, Finding, Invalid, Missing, Report
+from fastenv.testing.sync import RECIPES, Sync, as_sync
 
 __all__ = [
     "RECIPES",
@@ -84,16 +80,8 @@ def compare(
     ConfigError
         An argument is not possible, or an environment cannot be made.
     """
-    source, other = source_of("fast", fast), source_of("reference", reference)
-    check_pickled("fast", fast)
-    check_pickled("reference", reference)
-    _check_search(seconds, seed, timeout)
-    check_pickled("sync", sync)
-    mixed, given = source.is_id != other.is_id, _options(options)
-    source = source if mixed and source.is_id else source.with_options(given)
-    other = other if mixed and other.is_id else other.with_options(given)
-    job = Compare(source, _terms(ignore, rtol), other, as_sync(sync))
-    return run_apart(job, seconds, seed, timeout)
+    job = _job(fast=fast, reference=reference, sync=sync, ignore=ignore, rtol=rtol, options=options)
+    return _run(job, seconds, seed, timeout, fast=fast, reference=reference, sync=sync)
 
 
 def check(
@@ -135,12 +123,8 @@ def check(
     ConfigError
         An argument is not possible, or the environment cannot be made.
     """
-    source = source_of("env", env).with_options(_options(options))
-    check_pickled("env", env)
-    check_pickled("twin", twin)
-    _check_search(seconds, seed, timeout)
-    job = Check(source, _terms(ignore), bool(copies), _twin(twin))
-    return run_apart(job, seconds, seed, timeout)
+    job = _job(env=env, twin=twin, copies=bool(copies), ignore=ignore, options=options)
+    return _run(job, seconds, seed, timeout, env=env, twin=twin)
 
 
 def assert_same(fast: Factory, reference: Factory, **how: Any) -> None:
@@ -186,63 +170,69 @@ def replay(
     ConfigError
         An argument is not possible.
     """
-    job: Job
-    if env is not None:
-        job = Check(source_of("env", env), _terms(ignore), True, _twin(twin))
-    elif fast is None or reference is None:
+    if env is None and (fast is None or reference is None):
         raise ConfigError("replay: must have env, or fast and reference")
-    else:
-        sources = source_of("fast", fast), source_of("reference", reference)
-        job = Compare(sources[0], _terms(ignore, rtol), sources[1], as_sync(sync))
-    known = {"", *STRESSES, *([WORLDS_DRAWN] if twin is not None else [])}
-    if stress not in known:
-        raise ConfigError(
-            f"stress={show(stress)}: must be one of {', '.join(sorted(known - {''}))}"
-        )
-    calls = list(case)
+    given: dict[str, Any] = {"fast": fast, "reference": reference} if env is None else {"env": env}
+    job = _job(**given, twin=twin, sync=sync, ignore=ignore, rtol=rtol)
+    failed = False
     try:
-        found = job.find_again(calls, stress)
+        for found in job.find_again(list(case), stress):
+            failed = True
+            print(found)
     except (Invalid, Missing) as error:
         print(f"the case cannot be played: {error}")
-        return False
-    for each in found:
-        print(dataclasses.replace(each, case=calls))
-    if not found:
-        print("nothing fails")
-    return bool(found)
+    else:
+        print("nothing fails" * (not failed))
+    return failed
 
 
-def _terms(ignore: object, rtol: object = None) -> Terms:
-    """Build the terms of a comparison; without ``rtol``, of an environment beside itself."""
+def _job(
+    *,
+    ignore: object,
+    rtol: object = 0.0,
+    copies: bool = True,
+    sync: object = None,
+    twin: object = None,
+    options: object = None,
+    **factories: object,
+) -> Job:
+    """Return what is to be examined, one environment or two by name, or refuse an argument."""
     if isinstance(ignore, str) or not isinstance(ignore, Sequence):
         raise ConfigError(f"ignore={show(ignore)}: must be a sequence of names of fields")
-    names = [str(name) for name in ignore]
-    if rtol is None:
-        return Terms(names)
     if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
         raise ConfigError(f"rtol={show(rtol)}: must be a number from 0 to below 1")
-    return Terms(names, float(rtol), loose=True)
+    if options is not None and not isinstance(options, Mapping):
+        raise ConfigError(f"options={show(options)}: must be a mapping of keyword arguments")
+    drawn = find_function("twin", twin) if isinstance(twin, str) else twin
+    if drawn is not None and not callable(drawn):
+        allowed = "a function (env, agent, rng), or module:name"
+        raise ConfigError(f"twin={show(twin)}: must be {allowed}")
+    first, *others = (source_of(name, factory) for name, factory in factories.items())
+    # An id takes no options of what it is compared with.
+    mixed = any(other.is_id != first.is_id for other in others)
+    first, *others = (
+        source if mixed and source.is_id else source.with_options(options or {})
+        for source in (first, *others)
+    )
+    return Job(
+        first,
+        others[0] if others else None,
+        as_sync(sync),
+        drawn,
+        copies,
+        [str(name) for name in ignore],
+        rtol,
+    )
 
 
-def _options(options: object) -> dict[str, Any]:
-    """Return the keyword arguments of an environment."""
-    if options is None or isinstance(options, Mapping):
-        return dict(options or {})
-    raise ConfigError(f"options={show(options)}: must be a mapping of keyword arguments")
-
-
-def _twin(twin: object) -> Twin | None:
-    """Return the function that draws other worlds, which may be given by its name."""
-    found = find(twin) if isinstance(twin, str) else twin
-    if found is None or callable(found):
-        return found
-    raise ConfigError(f"twin={show(twin)}: must be a function (env, agent, rng), or module:name")
-
-
-def _check_search(seconds: object, seed: object, timeout: object) -> None:
-    for name, value in (("seconds", seconds), ("timeout", timeout)):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not 0 < value < math.inf:  # type: ignore[operator]
-            raise ConfigError(f"{name}={show(value)}: must be a finite number above 0")
+def _run(job: Job, seconds: float, seed: int, timeout: float, **given: object) -> Report:
+    """Search in a process of its own, which takes what was given; or refuse an argument."""
+    for name, value in given.items():
+        check_pickled(name, value)
+    for name, number in (("seconds", seconds), ("timeout", timeout)):
+        is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+        if not is_number or not 0 < number < math.inf:
+            raise ConfigError(f"{name}={show(number)}: must be a finite number above 0")
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
         raise ConfigError(f"seed={show(seed)}: must be an integer from 0 to {2**31 - 1}")
+    return run_apart(job, seconds, seed, timeout)

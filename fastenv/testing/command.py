@@ -6,13 +6,12 @@ import argparse
 import contextlib
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from fastenv.errors import ConfigError
 from fastenv.options import parse_option
 from fastenv.testing import check, compare
-from fastenv.testing.factories import find
 from fastenv.testing.report import Report
 
 ENVIRONMENT = (
@@ -47,42 +46,22 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the report as JSON")
 
 
-def load(field: str, name: str) -> Any:
-    """Import the object that ``module:name`` names, or refuse the value of an option."""
-    try:
-        return find(name)
-    except ConfigError as error:
-        raise ConfigError(f"{field}: must be module:name of a function: {error}") from None
-
-
 def run_compare(args: argparse.Namespace) -> int:
     """Compare two environments."""
-    with contextlib.redirect_stdout(sys.stderr):  # the modules of others may print
-        sync = load("--sync", args.sync) if args.sync and ":" in args.sync else args.sync
-        report = compare(args.fast, args.reference, sync=sync, rtol=args.rtol, **_search(args))
-    return _print(report, args)
+    how = {"sync": args.sync, "rtol": args.rtol}
+    return _run(args, partial(compare, args.fast, args.reference, **how))
 
 
 def run_check(args: argparse.Namespace) -> int:
     """Check one environment."""
-    with contextlib.redirect_stdout(sys.stderr):
-        twin = load("--twin", args.twin) if args.twin else None
-        report = check(args.env, copies=not args.no_copies, twin=twin, **_search(args))
-    return _print(report, args)
+    return _run(args, partial(check, args.env, copies=not args.no_copies, twin=args.twin))
 
 
-def _search(args: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "ignore": args.ignore,
-        "seconds": args.seconds,
-        "seed": args.seed,
-        "timeout": args.timeout,
-        "options": dict(args.args),
-    }
-
-
-def _print(report: Report, args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, examine: Callable[..., Report]) -> int:
     """Print a report, and return 1 if there is a fault."""
+    how = {name: getattr(args, name) for name in ("ignore", "seconds", "seed", "timeout")}
+    with contextlib.redirect_stdout(sys.stderr):  # the modules of others may print
+        report = examine(**how, options=dict(args.args))
     print(json.dumps(report.as_dict(), indent=1) if args.json else report)
     scripts = [finding.script for finding in report.faults if finding.script]
     if scripts and args.script:

@@ -175,6 +175,15 @@ def find(name: str) -> Any:
     return found
 
 
+def find_function(field: str, name: str) -> Any:
+    """Import what ``module:name`` names for an argument, or refuse its value."""
+    try:
+        return find(name)
+    except ConfigError as error:
+        said = f"must be module:name of a function: {error}"
+        raise ConfigError(f"{field}={show(name)}: {said}") from error
+
+
 def write_value(value: Any) -> str:
     """Return a value as Python text of a script, which has ``find`` and ``pickle``."""
     if isinstance(value, Mapping) and type(value) is dict:

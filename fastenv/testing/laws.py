@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from fastenv.testing.report import Finding
+from fastenv.testing.report import Fault, Finding
 from fastenv.testing.values import first_difference, is_named, parts_of, show
 
 RESET = "Gymnasium, Env.reset"
@@ -25,51 +25,44 @@ FIVE = "(observation, reward, terminated, truncated, info)"
 STEPPED = "step", FIVE, STEP
 
 
-class Broken(Exception):
-    """An environment returned what nobody can go on from; the finding is in ``Laws`` already."""
-
-
 class Laws:
-    """The rules that an environment broke so far, each once.
+    """The rules that an environment is held to.
 
     Parameters
     ----------
-    quiet : bool
-        Leave out what takes long: for tracks that are only compared with.
+    known : collection of str, optional
+        Rules that may be broken: that is known already. None: all of them, and what takes long is
+        left out, for tracks that are only compared with.
     ignore : sequence of str
         Fields that may change.
 
     Attributes
     ----------
-    index : int
-        Of the call of the case that is played now.
+    notes : dict of Finding
+        Remarks that are no fault, by their rules.
     """
 
-    def __init__(self, *, quiet: bool = False, ignore: Sequence[str] = ()) -> None:
+    def __init__(self, known: Collection[str] | None = None, ignore: Sequence[str] = ()) -> None:
+        self._known = known
         self._ignore = ignore
-        self.broken: dict[str, Finding] = {}
+        self.quiet: bool = known is None
         self.notes: dict[str, Finding] = {}
-        self.quiet = quiet
-        self.index: int = -1
 
     def hold(
         self, holds: Any, rule: str, source: str, value: Any, allowed: Any, *, fatal: bool = False
     ) -> None:
-        """Keep that a rule is broken, unless it holds or that is known.
+        """Hold a rule that somebody can go on without, unless it is ``fatal``.
 
         Raises
         ------
-        Broken
-            It is, and nobody can go on (``fatal``).
+        Fault
+            It is broken, and that is not known or fatal.
         """
-        if holds:
+        if holds or (not fatal and (self._known is None or rule in self._known)):
             return
-        if rule not in self.broken:
-            a, b = (each if isinstance(each, str) else show(each) for each in (value, allowed))
-            names = "returned", "allowed"
-            self.broken[rule] = Finding("law broken", rule, source, names, (a, b), index=self.index)
-        if fatal:
-            raise Broken(f"{rule}: {show(value)}")
+        a, b = (each if isinstance(each, str) else show(each) for each in (value, allowed))
+        names = "returned", "allowed"
+        raise Fault((a, b), kind="law broken", rule=rule, source=source, names=names)
 
     def note(self, rule: str, source: str) -> None:
         """Keep a remark that is no fault."""
@@ -80,7 +73,7 @@ class Laws:
 
         Raises
         ------
-        Broken
+        Fault
             It is none.
         """
         length = len(result) if hasattr(result, "__len__") else "?"

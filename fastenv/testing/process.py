@@ -8,16 +8,22 @@ import pickle
 import signal
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
+from fastenv.testing.hunt import Hunt
 from fastenv.testing.jobs import Job
 from fastenv.testing.report import FAULTS, Case, Finding, Report
 from fastenv.testing.search import Search, time_of
 from fastenv.testing.tracks import Pulse
 from fastenv.testing.values import say_error
+
+Send = Callable[[str, Any], None]
+
+REPEATED = (1, 2, 4, 8, 16)  # times that a case is played in a new process
 
 
 def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
@@ -36,55 +42,31 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     ConfigError
         What is examined cannot be made; in the words of whoever raised it.
     """
-    context = fresh_process()
-    ours, theirs = context.Pipe()
-    # As bytes: what they name may not be there, or print.
-    child = context.Process(target=_work, args=(theirs, pickle.dumps(job), seconds, seed))
-    child.start()
-    theirs.close()
     case: Case = []
-    begun, last, ready = time.monotonic(), time_of(child.pid), False
-    try:
-        while True:
-            if not ours.poll(0.5):
-                if time_of(child.pid) - last > timeout:
-                    rule = f"an environment answers within {timeout:g} seconds (timeout=)"
-                    return _give_up(job, case, rule, "no answer", time.monotonic() - begun)
-                continue
-            kind, value = ours.recv()
-            last = time_of(child.pid)
-            ready = True
-            if kind == "done":
-                confirm(job, value, timeout)
-                return value  # type: ignore[no-any-return]
-            if kind == "refused":
-                raise ConfigError(value)
-            if kind == "case":
-                case = []
-            elif kind == "call":
-                case.append(value)
-    except (EOFError, ConnectionError):
-        child.join(5)
-        if not ready:
-            raise ConfigError(
-                f"{' and '.join(job.names)}: their process did not start: a program must "
-                'be a file with its calls below if __name__ == "__main__":, and factories stand '
-                "in modules that can be imported"
-            ) from None
-        status = child.exitcode or 0
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-        rule, said = "an environment does not end the process", f"the process ended by {how}"
-        return _give_up(job, case, rule, said, time.monotonic() - begun)
-    finally:
-        child.kill()
-        child.join()
-        ours.close()
+    begun = time.monotonic()
+    rule, said = "an environment does not end the process", ""
+    for kind, value in _listen(job, _search, (seconds, seed), timeout):
+        if kind == "done":
+            _confirm(job, value, timeout)
+            return value  # type: ignore[no-any-return]
+        if kind == "refused":
+            raise ConfigError(value)
+        if kind == "case":
+            case = []
+        elif kind == "call":
+            case.append(value)
+        elif kind == "silent":
+            rule, said = f"an environment answers within {timeout:g} seconds (timeout=)", value
+        elif kind == "gone":
+            said = value
+    names, source, last = ("did", ""), "whoever steps it", len(case) - 1
+    found = Finding("law broken", rule, source, names, (said, ""), case, last)
+    report = Report(job.names, [job.with_script(found)], seconds=time.monotonic() - begun)
+    report.count(case)
+    return report
 
 
-REPEATED = (1, 2, 4, 8, 16)  # times that a case is played in a new process
-
-
-def confirm(job: Job, report: Report, timeout: float) -> None:
+def _confirm(job: Job, report: Report, timeout: float) -> None:
     """Play the cases of findings in new processes, and repeat those that do not fail there.
 
     What a module or a class keeps may need more than one case: the search had played others before.
@@ -92,55 +74,14 @@ def confirm(job: Job, report: Report, timeout: float) -> None:
     for k, found in enumerate(report.findings):
         if found.kind not in FAULTS or not found.case:
             continue
-        own, same = job.limited(found.number), (found.rule, found.stress)
+        own, again = job.limited(found.number), None
         for times in REPEATED:
-            case = found.case * times
-            again = find_apart(own, found, case, timeout)
-            again = [each for each in again if (each.rule, each.stress) == same]
-            if again and times > 1:
-                longer = replace(again[0], case=case[: again[0].index + 1], number=found.number)
-                report.findings[k] = own.with_script(longer)
-            if again:
+            for kind, value in _listen(own, _find, (found.case * times, found), timeout):
+                again = value if kind == "done" else None
+            if again is not None and times > 1:
+                report.findings[k] = own.with_script(replace(again, number=found.number))
+            if again is not None:
                 break
-
-
-def find_apart(job: Job, found: Finding, case: Case, timeout: float) -> list[Finding]:
-    """Play a case in a process of its own; list its findings, none if it does not answer."""
-    context = fresh_process()
-    ours, theirs = context.Pipe()
-    given = theirs, pickle.dumps(job), case, found.stress, found.kind == "difference"
-    child = context.Process(target=_find_again, args=given)
-    child.start()
-    theirs.close()
-    try:
-        return ours.recv() if ours.poll(timeout) else []
-    except (EOFError, ConnectionError):
-        return []
-    finally:
-        child.kill()
-        child.join()
-        ours.close()
-
-
-def _find_again(
-    connection: Connection, pickled: bytes, case: Case, stress: str, quiet: bool
-) -> None:
-    """Play a case and send its findings: the work of the process."""
-    _leave_screen()
-    job: Job = pickle.loads(pickled)
-    try:
-        connection.send(job.find_again(case, stress, quiet))
-    except Exception:  # such as a case that cannot be played: nothing is found
-        connection.send([])
-    connection.close()
-
-
-def _leave_screen() -> None:
-    """Keep environments from printing, and from asking for a screen."""
-    os.dup2(2, 1)  # whoever reads a report does not want what the environments print
-    # Without a screen, pygame asks for both.
-    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
 
 
 def fresh_process() -> Any:
@@ -151,13 +92,74 @@ def fresh_process() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["fastenv.testing.jobs"])
+    context.set_forkserver_preload(["fastenv.testing.hunt"])
     return context
 
 
-def _work(connection: Connection, pickled: bytes, seconds: float, seed: int) -> None:
-    """Search, and tell how it goes: the work of the process."""
-    _leave_screen()
+def _listen(
+    job: Job, task: Callable[..., Any], given: tuple[Any, ...], timeout: float
+) -> Iterator[tuple[str, Any]]:
+    """Do a task in a process of its own, and yield what it tells.
+
+    Yields
+    ------
+    (str, object)
+        What the task sends. Last comes ``"done"`` with what it returned, or ``"refused"``,
+        ``"silent"`` or ``"gone"`` with the reason, where the process does not answer or ended.
+    """
+    context = fresh_process()
+    ours, theirs = context.Pipe()
+    # As bytes: what they name may not be there, or print.
+    child = context.Process(target=_work, args=(theirs, pickle.dumps(job), task, given))
+    child.start()
+    theirs.close()
+    last, ready = time_of(child.pid), False
+    try:
+        while True:
+            if ours.poll(0.5):
+                kind, value = ours.recv()
+                last, ready = time_of(child.pid), True
+                yield kind, value
+                if kind in ("done", "refused"):
+                    return
+            elif time_of(child.pid) - last > timeout:
+                yield "silent", "no answer"
+                return
+    except (EOFError, ConnectionError):
+        child.join(5)
+        if ready:
+            status = child.exitcode or 0
+            how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+            yield "gone", f"the process ended by {how}"
+            return
+        yield (
+            "refused",
+            f"{' and '.join(job.names)}: their process did not start: a program must be a file "
+            'with its calls below if __name__ == "__main__":, and factories stand in modules that '
+            "can be imported",
+        )
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
+
+
+def _search(job: Job, send: Send, seconds: float, seed: int) -> Report:
+    return Hunt(job, Search(seconds, seed, send)).run()
+
+
+def _find(job: Job, _send: Send, case: Case, found: Finding) -> Finding | None:
+    return job.find_like(case, found)
+
+
+def _work(
+    connection: Connection, pickled: bytes, task: Callable[..., Any], given: tuple[Any, ...]
+) -> None:
+    """Do a task, and tell how it goes: the work of the process."""
+    os.dup2(2, 1)  # whoever reads a report does not want what the environments print
+    # Without a screen, pygame asks for both.
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
     told = [0.0]
 
     def send(kind: str, value: Any) -> None:
@@ -177,18 +179,9 @@ def _work(connection: Connection, pickled: bytes, seconds: float, seed: int) -> 
         send("refused", said)
         return
     try:
-        send("done", job.run(Search(seconds, seed, send)))
+        send("done", task(job, send, *given))
     except FastEnvError as error:
         send("refused", str(error))
     except Exception as error:
         send("refused", f"{' and '.join(job.names)}: {say_error(error)}")
     connection.close()
-
-
-def _give_up(job: Job, case: Case, rule: str, what: str, seconds: float) -> Report:
-    """Return the report of an environment that ended its process, or does not answer."""
-    source, last = "whoever steps it", len(case) - 1
-    found = Finding("law broken", rule, source, ("did", ""), (what, ""), case, last)
-    report = Report(job.names, [job.with_script(found)], seconds=seconds)
-    report.count(case)
-    return report

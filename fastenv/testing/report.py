@@ -1,4 +1,4 @@
-"""What was found, how much was tried, and the script that shows a finding again."""
+"""How a case ends, what was found, how much was tried, and the script that shows it again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pprint import pformat
 from typing import Any, Literal
 
+from fastenv.errors import ConfigError
+
 Kind = Literal["law broken", "difference", "capability missing", "note"]
 FAULTS = ("law broken", "difference")
 
@@ -15,6 +17,34 @@ FAULTS = ("law broken", "difference")
 # without one), a dict is a step with the plain actions of everybody whose turn it is.
 Call = int | dict[str, Any] | None
 Case = list[Call]
+
+
+class Fault(Exception):
+    """Something is not as it must be; nobody goes on with the case.
+
+    Parameters
+    ----------
+    values : tuple of str
+        What it is, and what it should be.
+    **fields
+        Of the finding, where they are not those of the question that was asked.
+    """
+
+    def __init__(self, values: tuple[str, str], **fields: Any) -> None:
+        super().__init__(": ".join(filter(None, (fields.get("rule"), values[0]))))
+        self.fields: dict[str, Any] = {**fields, "values": values}
+
+
+class Invalid(Exception):
+    """A case cannot be played: it chooses an action that is not legal, or both refuse a call."""
+
+
+class Missing(Exception):
+    """The environment cannot do what a stress needs, such as copies."""
+
+
+class Refused(ConfigError):
+    """A function that the caller gave does not do what it must."""
 
 
 def is_step(call: Call) -> bool:
@@ -183,8 +213,7 @@ def write_script(title: str, function: str, arguments: dict[str, str], case: lis
     calls = pformat(case, width=88, compact=True).replace("\n", "\n        ")
     given = "".join(f"        {key}={text},\n" for key, text in arguments.items() if text)
     said = " ".join(title.split()).replace("\\", "/").replace('"', "'")
-    names = name if "Sync(" not in given else f"Sync, {name}"
-    head = f"from {module} import {names}\n"
+    head = f"from {module} import {name}\n"
     if "find(" in given:
         head += "from fastenv.testing.factories import find\n"
     if "pickle.loads(" in given:

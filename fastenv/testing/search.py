@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +88,8 @@ def _rounded(leaf: Any) -> Any:
     return rounded.tobytes()
 
 
-class Player:
-    """Chooses the calls of one case: resets with new seeds, and actions.
+class Search:
+    """Chooses the calls of all cases: resets with new seeds, and actions.
 
     An episode has a style. ``"random"``; ``"hold"``: the same action for some steps; ``"cycle"``: a
     few actions in turn; ``"look ahead"``: the one whose copy shows a region that was not seen. It
@@ -98,59 +97,118 @@ class Player:
 
     Parameters
     ----------
-    search : Search
-    episodes : int
-        How many the case has.
+    seconds : float
+        Processor time; ten times as much by the clock ends it too.
+    seed : int
+        Everything drawn follows from it.
+    send : callable
+        Told each call before it is made: ``("call", call)``; ``("case", None)`` begins a case.
+    cases : int, optional
+        How many to play at most.
+
+    Attributes
+    ----------
+    cells : set of int
+        The regions that were seen.
+    looked_ahead : bool
+        Whether copies were made in this case.
     """
 
-    def __init__(self, search: Search, episodes: int) -> None:
-        self._search, self._left = search, episodes
+    def __init__(
+        self,
+        seconds: float,
+        seed: int = 0,
+        send: Callable[[str, Any], None] = lambda kind, value: None,
+        cases: int | None = None,
+    ) -> None:
+        self.seconds: float = seconds
+        self.cells: set[int] = set()
+        self.looked_ahead: bool = False
+        self._seed, self._send, self._cases = seed, send, cases
+        self._cases_begun = self._episodes_begun = 0
+        self._led_on: list[Case] = []  # episodes that saw something new
+        self.start(1, 1, copies=False)
+
+    def start(self, lanes: int, parts: int, *, copies: bool) -> None:
+        """Start the clocks; what was made so far does not count.
+
+        Parameters
+        ----------
+        lanes : int
+            Of a vector, whose episodes need not be as long.
+        parts : int
+            A case takes at most that part of the time.
+        copies : bool
+            Whether copies may look ahead.
+        """
+        self._lanes, self._parts, self._copies = lanes, parts, copies
+        self._cpu, self._clock = time.process_time(), time_of()
+
+    @property
+    def spent(self) -> float:
+        """Processor seconds since the beginning."""
+        return time.process_time() - self._cpu
+
+    def is_late(self) -> bool:
+        """Return whether the time is over."""
+        return self.spent > self.seconds or time_of() - self._clock > 10 * self.seconds
+
+    def is_over(self) -> bool:
+        """Return whether the time is over, or all cases are played."""
+        return self._cases_begun == self._cases or self.is_late()
+
+    def begin_case(self) -> None:
+        """Begin the next case."""
+        self._send("case", None)
+        self._left = EPISODES[self._cases_begun % len(EPISODES)]
+        self._cases_begun += 1
         # Of slow environments a case is short, so that every question is asked of one.
-        self._end = search.spent + search.seconds / search.parts
+        self._end = self.spent + self.seconds / self._parts
         self._most = self._new = 0
         self._calls: Case = []  # of this episode
-        self.looked_ahead: bool = False
+        self.looked_ahead = False
 
     def see(self, frame: Frame) -> None:
         """Take a frame, and learn whether its region is new."""
-        fresh = cells_of(frame) - self._search.cells
-        self._search.cells |= fresh
+        fresh = cells_of(frame) - self.cells
+        self.cells |= fresh
         self._new += len(fresh)
 
     def next(self, track: Track) -> Case:
         """Return the next call in a list, which is empty at the end."""
-        if self._search.spent > self._end:
+        if self.spent > self._end:
             return []
         if not self._calls or track.over or len(self._calls) > self._most:
             if self._new and len(self._calls) > 1:
-                self._search.keep(self._calls)
+                self._led_on.append(list(self._calls))
+                del self._led_on[:-200]
             if self._left == 0:
                 return []
             self._left -= 1
             self._calls = [self._begin()]
         else:
             self._calls.append(self._choose(track))
-        self._search.send("call", self._calls[-1])
+        self._send("call", self._calls[-1])
         return self._calls[-1:]
 
     def _begin(self) -> int:
         """Return the seed of the next episode."""
-        search, number = self._search, self._search.number
-        search.number += 1
-        self._rng = rng = np.random.default_rng([search.seed, number])
+        number = self._episodes_begun
+        self._episodes_begun += 1
+        self._rng = rng = np.random.default_rng([self._seed, number])
         self._style = STYLES[number % len(STYLES)]
-        if self._style == "look ahead" and not search.look_ahead:
+        if self._style == "look ahead" and not self._copies:
             self._style = "random"
         self._held: dict[str, list[Any]] = {}
         self._prefix: Case = []
         self._new = 0
-        seed: Any = search.seed + number
-        if search.led_on and rng.random() < 0.4:  # go on from where something new was seen
-            former = search.led_on[int(rng.integers(len(search.led_on)))]
+        seed: Any = self._seed + number
+        if self._led_on and rng.random() < 0.4:  # go on from where something new was seen
+            former = self._led_on[int(rng.integers(len(self._led_on)))]
             seed, self._prefix = former[0], former[1 : 1 + int(rng.integers(len(former)))]
         # Mostly short, now and then long.
         steps = 600 if number % 7 == 3 else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
-        most = 120 if search.lanes > 1 else 100 if self._style == "look ahead" else 600
+        most = 120 if self._lanes > 1 else 100 if self._style == "look ahead" else 600
         self._most = min(len(self._prefix) + steps, max(most, len(self._prefix)))
         return int(seed)
 
@@ -186,79 +244,13 @@ class Player:
         ((who, choice),) = track.turn.items()
         if not isinstance(choice.space, spaces.Discrete) or choice.space.n > 256:
             return None
-        legal = np.arange(choice.space.n) if choice.mask is None else np.flatnonzero(choice.mask)
         self.looked_ahead = True
-        for place in self._rng.permutation(legal)[:MOST_TRIED]:
-            actions = {who: int(place) + int(choice.space.start)}
+        for number in self._rng.permutation(choice.legal()[0])[:MOST_TRIED]:
+            actions = {who: int(number)}
             try:
-                if cells_of(track.copied("copy").step(actions)) - self._search.cells:
+                if cells_of(track.copied("copy").step(actions)) - self.cells:
                     return actions
             except Exception:  # what cannot be copied, or does not go on, is found elsewhere
-                self._search.look_ahead = False
+                self._copies = False
                 break
         return None
-
-
-@dataclass
-class Search:
-    """What is shared by all cases: time, seeds, where the play led somewhere new.
-
-    Parameters
-    ----------
-    seconds : float
-        Processor time; ten times as much by the clock ends it too.
-    seed : int
-        Everything drawn follows from it.
-    send : callable
-        Told each call before it is made: ``("call", call)``; ``("case", None)`` begins a case.
-    cases : int, optional
-        How many to play at most.
-    lanes : int
-        Of a vector, whose episodes need not be as long.
-    parts : int
-        A case takes at most that part of the time.
-    """
-
-    seconds: float
-    seed: int = 0
-    send: Callable[[str, Any], None] = lambda kind, value: None
-    cases: int | None = None
-    lanes: int = 1
-    parts: int = 1
-    look_ahead: bool = True
-    number: int = 0  # of episodes
-    cells: set[int] = field(default_factory=set)
-    led_on: list[Case] = field(default_factory=list)  # episodes that saw something new
-
-    def __post_init__(self) -> None:
-        """Start the clocks."""
-        self._begun = 0
-        self.start()
-
-    def start(self) -> None:
-        """Start the clocks, again where what was made so far does not count."""
-        self._cpu, self._clock = time.process_time(), time_of()
-
-    @property
-    def spent(self) -> float:
-        """Processor seconds since the beginning."""
-        return time.process_time() - self._cpu
-
-    def is_late(self) -> bool:
-        """Return whether the time is over."""
-        return self.spent > self.seconds or time_of() - self._clock > 10 * self.seconds
-
-    def is_over(self) -> bool:
-        """Return whether the time is over, or all cases are played."""
-        return self._begun == self.cases or self.is_late()
-
-    def next_player(self) -> Player:
-        """Return who chooses the next case."""
-        self.send("case", None)
-        self._begun += 1
-        return Player(self, EPISODES[(self._begun - 1) % len(EPISODES)])
-
-    def keep(self, calls: Case) -> None:
-        """Keep an episode that led somewhere new."""
-        self.led_on.append(list(calls))
-        del self.led_on[:-200]

@@ -37,7 +37,7 @@ def episodes(env: Factory, *, most_steps: int = 50) -> st.SearchStrategy[list[tu
 
     @st.composite
     def draw_episode(draw: Any) -> list[tuple[Call, Frame]]:
-        with closing(make_track(source.make(), Laws(quiet=True))) as track:
+        with closing(make_track(source.make(), Laws())) as track:
             seed = draw(st.integers(0, 2**31 - 1))
             played: list[tuple[Call, Frame]] = [(seed, track.reset(seed))]
             for _ in range(draw(st.integers(0, most_steps))):

@@ -10,7 +10,7 @@ import copy
 import math
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -85,7 +85,7 @@ class Track(ABC):
     env : object
         The environment.
     laws : Laws
-        Takes what it does against the rules of its interface.
+        What it does is held to the rules of its interface.
 
     Attributes
     ----------
@@ -116,6 +116,13 @@ class Track(ABC):
         """Make a call of a case: a reset with a seed, or a step with actions."""
         return self.step(call) if isinstance(call, dict) else self.reset(call)
 
+    def attempt(self, call: Call) -> Frame | str:
+        """Make a call of a case; return what it shows, or the text of the error that it raises."""
+        try:
+            return self.call(call)
+        except Exception as error:
+            return say_error(error)
+
     @abstractmethod
     def reset(self, seed: int | None) -> Frame:
         """Begin an episode, or one in each lane."""
@@ -137,21 +144,27 @@ class Track(ABC):
         """Return a copy of the environment in a track of its own, by ``copy`` or ``pickle``."""
         is_pickle = how == "pickle"
         env = pickle.loads(pickle.dumps(self.env)) if is_pickle else copy.deepcopy(self.env)
-        return self.around(env, Laws(quiet=True))
+        return self.around(env, Laws())
 
     def around(self, env: Any, laws: Laws) -> Track:
         """Return a track at the same place of its episode around another environment."""
         twin = copy.copy(self)
-        twin.env, twin.laws, twin.turn, twin._returned = env, laws, dict(self.turn), {}
-        twin._kept, twin.ask = {}, find_method(env)
+        own = {name: dict(value) for name, value in vars(self).items() if type(value) is dict}
+        vars(twin).update(own, env=env, laws=laws, ask=find_method(env), _returned={}, _kept={})
         return twin
+
+    def _settle(
+        self, *, over: bool = False, begun: Iterable[str] = (), resting: Iterable[str] = ()
+    ) -> None:
+        """Say where the episodes are after a call; nobody's turn is known yet."""
+        self.over, self.begun, self.resting, self.turn = over, set(begun), set(resting), {}
 
     def _hand_out(self, **values: Any) -> None:
         """Take what a call returned; hold what the call before returned to be as it was."""
+        kept, before, self._returned = self._kept, self._returned, values
         if not self.laws.quiet:
-            self.laws.check_kept(self._kept, self._returned)
             self._kept = keep(values)
-        self._returned = values
+            self.laws.check_kept(kept, before)
 
     def observe_again(self) -> None:
         """Ask once more for what can be asked for without a step."""
@@ -167,7 +180,7 @@ class Track(ABC):
         self.env.close()
 
     def finish(self) -> None:
-        """Close the environment at the end, and keep what that raises."""
+        """Close the environment at the end, and hold that to raise nothing."""
         try:
             self.close()
         except Exception as error:
@@ -236,43 +249,44 @@ class SingleTrack(Track):
     """A :class:`gymnasium.Env`."""
 
     kind = "a Gymnasium environment"
-    over: bool
-    begun: set[str]
-    resting: set[str]
-    turn: dict[str, Choice]
 
     def singles(self) -> dict[str, Any]:  # noqa: D102
         return {"": self.env}
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        observation, info = self.laws.check_result(self.env.reset(seed=seed), *STARTED)
-        self.over, self.begun, self.resting, self._steps = False, {""}, set(), 0
-        return self._frame(observation, (), info)
+        self._steps = 0
+        return self._show(self.env.reset(seed=seed), STARTED)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
-        result = self.env.step(to_action(self.env.action_space, actions[""]))
-        observation, *paid, info = self.laws.check_result(result, *STEPPED)
-        self.laws.check_reward(paid[0])
-        for name, flag in zip(PAID[1:], paid[1:], strict=True):
+        self._steps += 1
+        action = to_action(self.env.action_space, actions[""])
+        return self._show(self.env.step(action), STEPPED)
+
+    def _show(self, result: Any, form: tuple[str, str, str]) -> Frame:
+        observation, *paid, info = self.laws.check_result(result, *form)
+        over = any(map(bool, paid[1:]))
+        self._settle(over=over, begun=() if paid else ("",), resting=("",) if over else ())
+        self._hand_out(observation=observation, reward=paid[:1], info=info)
+        self._check_paid(paid)
+        space, found = self.env.action_space, find_mask(self.ask, info, observation)
+        mask = self.laws.check_mask(found, space, needed=not over)
+        self.laws.check_observation(observation, self.env.observation_space)
+        if over:  # nobody chooses then: masks of two packages need not agree there
+            return make_frame("", None, observation, paid, info)
+        self.turn[""] = Choice(space, mask)
+        return make_frame("", mask, observation, paid, info)
+
+    def _check_paid(self, paid: list[Any]) -> None:
+        """Hold reward, flags and the length of the episode to what they must be."""
+        for reward in paid[:1]:
+            self.laws.check_reward(reward)
+        for name, flag in zip(PAID[1:], paid[1:], strict=False):
             is_flag = isinstance(flag, (bool, np.bool_))
             self.laws.hold(is_flag, f"{name} is a bool", STEP, flag, "True or False")
-        self._steps += 1
         limit = getattr(getattr(self.env, "spec", None), "max_episode_steps", None) or -1
         rule = "no episode is longer than the limit that the id says"
         source = "Gymnasium, EnvSpec.max_episode_steps"
         self.laws.hold(limit < 0 or self._steps <= limit, rule, source, self._steps, limit)
-        self.over, self.begun = bool(paid[1] or paid[2]), set()
-        self.resting = {""} if self.over else set()
-        return self._frame(observation, paid, info)
-
-    def _frame(self, observation: Any, paid: Any, info: Any) -> Frame:
-        self._hand_out(observation=observation, reward=paid[:1], info=info)
-        space, found = self.env.action_space, find_mask(self.ask, info, observation)
-        mask = self.laws.check_mask(found, space, needed=not self.over)
-        self.laws.check_observation(observation, self.env.observation_space)
-        self.turn = {} if self.over else {"": Choice(space, mask)}
-        # Nobody chooses after the end: masks of two packages need not agree there.
-        return make_frame("", None if self.over else mask, observation, paid, info)
 
 
 class VectorTrack(Track):
@@ -282,10 +296,6 @@ class VectorTrack(Track):
     """
 
     kind = "a vector environment"
-    over: bool
-    begun: set[str]
-    resting: set[str]
-    turn: dict[str, Choice]
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
@@ -303,11 +313,10 @@ class VectorTrack(Track):
         self._finals: list[tuple[str, str]] = []  # final observations, and what came after them
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        observations, infos = self._take(self.env.reset(seed=seed), STARTED)
-        self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
-        self.begun, self.resting = self._lanes(~self._ended), set()
-        self._hand_out(observation=observations, info=infos)
-        return self._frame([(observations, infos)] * self.num_lanes, (), {})
+        shown, _ = self._take(self.env.reset(seed=seed), STARTED)
+        self._ended = np.zeros(self.num_lanes, np.bool_)
+        self._settle(begun=self._lanes(~self._ended))
+        return self._frame([shown] * self.num_lanes, (), {})
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         space = self.env.single_action_space
@@ -315,41 +324,41 @@ class VectorTrack(Track):
         batch: Any = tuple(chosen)
         if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             batch = np.asarray(chosen, self.env.action_space.dtype)
-        observations, *paid, infos = self._take(self.env.step(batch), STEPPED)
-        self._hand_out(observation=observations, paid=paid, info=infos)
+        first, paid = self._take(self.env.step(batch), STEPPED)
         self._check_paid(paid)
         rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
         before, self._ended = self._ended, (terminated != 0) | (truncated != 0)
-        rests = self.mode is AutoresetMode.NEXT_STEP
-        self.begun = self._lanes(before if rests else self._ended)
-        self.resting = self._lanes(self._ended) if rests else set()
-        shown, final = [(observations, infos)] * self.num_lanes, dict[int, Any]()
+        shown, final = [first] * self.num_lanes, dict[int, Any]()
         if self.mode is AutoresetMode.NEXT_STEP:
+            self._settle(begun=self._lanes(before), resting=self._lanes(self._ended))
             rule = "the step after an end resets the lane: it pays nothing and ends nothing"
             right = not (before & ((rewards != 0) | self._ended)).any()
             self.laws.hold(right, rule, f"{VECTOR}, NEXT_STEP", rewards, "0 where it was reset")
-        elif self._ended.any() and self.mode is AutoresetMode.SAME_STEP:
-            final = self._find_final(infos, observations)
+            return self._frame(shown, paid, final)
+        self._settle(begun=self._lanes(self._ended))
+        if self._ended.any() and self.mode is AutoresetMode.SAME_STEP:
+            final = self._find_final(*first)
         elif self._ended.any():
             lanes = np.flatnonzero(self._ended).tolist()
-            final = {lane: keep(of_lane(observations, lane)) for lane in lanes}
+            final = {lane: keep(of_lane(first[0], lane)) for lane in lanes}
             again = self.env.reset(options={"reset_mask": self._ended.copy()})
-            begun = self._take(again, STARTED)
-            shown = [begun if k in final else shown[k] for k in range(self.num_lanes)]
+            begun, _ = self._take(again, STARTED)
+            shown = [begun if k in final else first for k in range(self.num_lanes)]
         return self._frame(shown, paid, final)
 
     def singles(self) -> dict[str, Any]:  # noqa: D102
         return {f"lane {k}": env for k, env in enumerate(getattr(self.env, "envs", ()))}
 
-    def _take(self, result: Any, form: tuple[str, str, str]) -> Any:
-        """Hold what a call returned to its form, and the observations to their space."""
-        result = self.laws.check_result(result, *form)
-        self.laws.check_observation(result[0], self._space)
-        return result
+    def _take(self, result: Any, form: tuple[str, str, str]) -> tuple[tuple[Any, Any], list[Any]]:
+        """Hold what a call returned to its form; return (observations, infos), and what it pays."""
+        observations, *paid, infos = self.laws.check_result(result, *form)
+        self._hand_out(observation=observations, paid=paid, info=infos)
+        self.laws.check_observation(observations, self._space)
+        return (observations, infos), paid
 
     @staticmethod
-    def _lanes(which: np.ndarray) -> set[str]:
-        return {f"lane {k}" for k in np.flatnonzero(which)}
+    def _lanes(which: np.ndarray) -> list[str]:
+        return [f"lane {k}" for k in np.flatnonzero(which)]
 
     def _check_paid(self, paid: list[Any]) -> None:
         """Hold rewards and flags to be arrays with an entry for each lane."""
@@ -365,7 +374,7 @@ class VectorTrack(Track):
                 rule = "terminations and truncations of a vector are arrays of bool"
                 self.laws.hold(dtype == np.bool_, rule, VECTOR, dtype.name, "bool")
 
-    def _find_final(self, infos: Any, observations: Any) -> dict[int, Any]:
+    def _find_final(self, observations: Any, infos: Any) -> dict[int, Any]:
         """Return the final observations of the lanes that ended, by lane.
 
         They are those of the end: if all of them were the first of the next episode, that is wrong.
@@ -393,7 +402,6 @@ class VectorTrack(Track):
         """Return the frame of what each lane's observations and infos say of it."""
         space = self.env.single_action_space
         frame: Frame = {}
-        self.turn = {}
         ask = self.ask and cache(self.ask)  # once for all lanes
         for lane, (observations, infos) in enumerate(shown):
             who, mask = f"lane {lane}", None
@@ -434,14 +442,12 @@ class EngineTrack(Track):
 
     kind = "an engine"
     mode: AutoresetMode | None = AutoresetMode.SAME_STEP
-    turn: dict[str, Choice]
 
     def __init__(self, env: BatchEngine, laws: Laws) -> None:
         super().__init__(env, laws)
         self.num_lanes: int = env.num_envs
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        self.over = False
         self.env.reset_many(seeds=seed)
         return self._frame(stepped=False)
 
@@ -453,7 +459,7 @@ class EngineTrack(Track):
     def _frame(self, *, stepped: bool) -> Frame:
         engine = self.env
         frame: Frame = {}
-        self.turn = {}
+        self._settle()
         masks = engine.mask.reshape(self.num_lanes, -1, engine.num_actions) != 0
         for lane in range(self.num_lanes):
             who, space = f"lane {lane}", spaces.Discrete(engine.num_actions)
@@ -476,8 +482,6 @@ class ParallelTrack(Track):
     """A PettingZoo environment whose agents act at the same time."""
 
     kind = "a parallel PettingZoo environment"
-    turn: dict[str, Choice]
-    over: bool
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_result(self.env.reset(seed=seed), *STARTED)
@@ -499,7 +503,7 @@ class ParallelTrack(Track):
     def _frame(self, observations: Any, paid: Any, infos: Any) -> Frame:
         self._hand_out(observation=observations)
         frame: Frame = {("", "agents"): list(self.env.agents)}
-        self.turn, self.over = {}, not self.env.agents
+        self._settle(over=not self.env.agents)
         for agent, observation in observations.items():
             who = str(agent)
             space, info = self.env.action_space(agent), infos.get(agent, {})
@@ -516,16 +520,14 @@ class TurnsTrack(Track):
     """A PettingZoo environment whose agents act in turn (AEC)."""
 
     kind = "an AEC PettingZoo environment"
-    turn: dict[str, Choice]
-    over: bool
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
-        self.owed: dict[str, float] = {}  # rewards of each agent since it acted
+        self._owed: dict[str, float] = {}  # rewards of each agent since it acted
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         self.env.reset(seed=seed)
-        self.owed = dict.fromkeys(self.env.agents, 0.0)
+        self._owed = dict.fromkeys(self.env.agents, 0.0)
         return self._frame()
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
@@ -550,15 +552,9 @@ class TurnsTrack(Track):
         agent = self.env.agent_selection
         self.env.step(action)
         if action is not None:
-            self.owed[agent] = 0.0
+            self._owed[agent] = 0.0
         for other, reward in self.env.rewards.items():
-            self.owed[other] = self.owed.get(other, 0.0) + reward
-
-    def around(self, env: Any, laws: Laws) -> Track:  # noqa: D102
-        twin = super().around(env, laws)
-        assert isinstance(twin, TurnsTrack)
-        twin.owed = dict(self.owed)
-        return twin
+            self._owed[other] = self._owed.get(other, 0.0) + reward
 
     def _is_gone(self, agent: str) -> bool:
         return bool(self.env.terminations[agent] or self.env.truncations[agent])
@@ -567,21 +563,20 @@ class TurnsTrack(Track):
         """Check that the reward of ``last()`` is what the agent is owed; return its result."""
         last, agent = self.env.last(), self.env.agent_selection
         self.laws.check_result(last, "last()", FIVE, TURNS)
-        right = math.isclose(last[1], self.owed[agent], rel_tol=1e-6, abs_tol=1e-9)
+        right = math.isclose(last[1], self._owed[agent], rel_tol=1e-6, abs_tol=1e-9)
         rule = "the reward of last() is the sum of an agent's rewards since it acted"
-        self.laws.hold(right, rule, TURNS, last[1], f"{self.owed[agent]!r} for {agent}")
+        self.laws.hold(right, rule, TURNS, last[1], f"{self._owed[agent]!r} for {agent}")
         return last
 
     def find_turn(self) -> None:
         """Find out whose turn it is, and what may be chosen."""
-        env, self.turn = self.env, {}
-        self.over = not env.agents
+        env = self.env
+        self._settle(over=not env.agents)
         if not self.over:
             agent, space = env.agent_selection, env.action_space(env.agent_selection)
             mask = find_mask(None, env.infos[agent], env.observe(agent))
             needed = not self._is_gone(agent)
-            checked = self.laws.check_mask(mask, space, needed=needed)
-            self.turn = {str(agent): Choice(space, checked)}
+            self.turn[str(agent)] = Choice(space, self.laws.check_mask(mask, space, needed=needed))
 
     def _frame(self) -> Frame:
         env = self.env

@@ -205,14 +205,17 @@ def test_none_found_exits_with_0_and_as_json(capsys):
     [
         (["check", "Nothing-v9"], "Nothing-v9"),
         (["check", f"{DROP}:Drop", "--seconds", "-1"], "--seconds -1: must be a finite number"),
-        (["check", f"{DROP}:Drop", "--twin", "nothing"], "--twin: must be module:name"),
+        (
+            ["check", f"{DROP}:Drop", "--twin", "nothing"],
+            "twin='nothing': must be module:name of a function",
+        ),
         (
             ["check", f"{DROP}:Drop", "--twin", "broken:twin"],
             "broken:twin: cannot be imported: SyntaxError: invalid syntax",
         ),
         (
             ["compare", f"{DROP}:Drop", f"{DROP}:Drop", "--sync", "a:b"],
-            "--sync: must be module:name",
+            "sync='a:b': must be module:name of a function",
         ),
     ],
 )

@@ -17,8 +17,8 @@ import fastenv
 from fastenv.adapters import pettingzoo
 from fastenv.scaffold import new_game
 from fastenv.testing.factories import Source, source_of
-from fastenv.testing.jobs import Check, Compare
-from fastenv.testing.play import Terms
+from fastenv.testing.hunt import Hunt
+from fastenv.testing.jobs import Job
 from fastenv.testing.search import Search
 from tests.slow import late
 from tests.tables import walk
@@ -52,7 +52,7 @@ SEATED = ("SkullKingFlat-v0", "DrMarioVersus-v0", "GameBoyLink-v0")
 
 
 def assert_clean(factory, cases=3, **how):
-    report = Check(source_of("env", factory), Terms(), **how).run(Search(300, cases=cases))
+    report = Hunt(Job(source_of("env", factory), **how), Search(300, cases=cases)).run()
     assert not report.faults, str(report)
     assert report.steps > 3  # an episode of SkullKingManager-v0 has one
 
@@ -103,8 +103,8 @@ def test_vectors_alone_and_beside_the_single_environment(mode):
         (ours, "Prospector-v0"),
     ):
         assert_clean(vector, 1)
-        job = Compare(source_of("fast", vector), Terms(loose=True), Source(single))
-        report = job.run(Search(300, cases=2))
+        job = Job(source_of("fast", vector), Source(single))
+        report = Hunt(job, Search(300, cases=2)).run()
         assert not report.faults, str(report)
 
 
@@ -157,5 +157,5 @@ def test_the_page_lists_the_known_faults_and_its_program_shows_them():
     ],
 )
 def test_the_known_faults_are_all_that_is_found(name, found):
-    report = Check(Source(name), Terms()).run(Search(300, cases=2))
+    report = Hunt(Job(Source(name)), Search(300, cases=2)).run()
     assert {finding.stress for finding in report.faults} == found

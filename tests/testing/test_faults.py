@@ -12,11 +12,11 @@ import pytest
 from fastenv.errors import ConfigError
 from fastenv.testing import assert_correct, assert_same, check, compare, replay
 from fastenv.testing.factories import Source
-from fastenv.testing.jobs import Check, Compare
+from fastenv.testing.hunt import Hunt
+from fastenv.testing.jobs import Job
 from fastenv.testing.laws import Laws
-from fastenv.testing.play import Terms
-from fastenv.testing.recipes import RECIPES, as_sync
 from fastenv.testing.search import Search
+from fastenv.testing.sync import RECIPES, as_sync
 from fastenv.testing.tracks import make_track
 from tests.slow import late
 from tests.tables import walk
@@ -70,15 +70,14 @@ ALONE = [
 
 
 def checked(env, cases, **how):
-    return Check(Source(env), Terms(), **how).run(Search(60, cases=cases))
+    return Hunt(Job(Source(env), **how), Search(60, cases=cases)).run()
 
 
-def compared(fast, reference, cases, terms=None, **how):
+def compared(fast, reference, cases, **how):
     fast, reference = (
         each if isinstance(each, Source) else Source(each) for each in (fast, reference)
     )
-    job = Compare(fast, terms or Terms(loose=True), reference, **how)
-    return job.run(Search(60, cases=cases))
+    return Hunt(Job(fast, reference, **how), Search(60, cases=cases)).run()
 
 
 def fault_of(what):
@@ -116,7 +115,7 @@ def test_unusual_environments_have_no_fault(env):
 
 
 def test_a_mask_that_only_lanes_can_be_asked_for_counts():
-    track = make_track(odd.masked_lanes(), Laws())
+    track = make_track(odd.masked_lanes(), Laws(()))
     track.reset(0)
     assert [choice.allows(1) for choice in track.turn.values()] == [False, False]
 
@@ -156,7 +155,7 @@ def test_a_fault_of_an_unusual_environment_is_found_and_played_again(env, rule):
     report = checked(env, 5)
     (finding,) = report.faults
     assert finding.rule == rule
-    job = Check(Source(env), Terms(["info.t", "info.trace"]))
+    job = Job(Source(env), ignore=["info.t", "info.trace"])
     assert rule in [each.rule for each in job.find_again(list(finding.case), finding.stress)]
 
 
@@ -209,7 +208,7 @@ def test_episodes_are_cut_short_where_both_can_be_made_so():
 
 
 def test_the_time_counts_within_a_case_and_what_was_not_asked_is_said():
-    report = Check(Source(odd.Slow), Terms()).run(Search(0.4))
+    report = Hunt(Job(Source(odd.Slow)), Search(0.4)).run()
     assert report.seconds < 2
     (note,) = [each for each in report.findings if each.kind == "note"]
     assert note.rule.startswith("never asked: ")
@@ -225,8 +224,8 @@ def test_a_vector_equals_its_single_environment_in_every_autoreset_mode(mode):
 def test_a_fault_is_found_beside_the_game_as_it_should_be(what):
     fault = fault_of(what)
     faulty_one, reference = Source(faulty.make_faulty(fault)), Source(GAMES[fault["file"]])
-    job = Compare(faulty_one, Terms(loose=True), reference)
-    report = job.run(Search(60, cases=90))
+    job = Job(faulty_one, reference)
+    report = Hunt(job, Search(60, cases=90)).run()
     assert report.faults, what
     finding = report.faults[0]
     again = job.find_again(list(finding.case), finding.stress)
@@ -371,8 +370,7 @@ def test_a_recipe_brings_one_into_the_state_of_another_that_draws_otherwise(env_
             )
             return env
 
-    terms = Terms(loose=True, rtol=1e-4, ignore=["info"])
-    report = compared(Shifted, env_id, 3, sync=as_sync(recipe), terms=terms)
+    report = compared(Shifted, env_id, 3, sync=as_sync(recipe), rtol=1e-4, ignore=["info"])
     assert not report.faults, str(report)
     assert report.steps > 4
     assert set(IDS.values()) | {"FrozenLake8x8"} == set(RECIPES)
