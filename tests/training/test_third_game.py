@@ -218,11 +218,6 @@ def test_what_only_vectors_have_is_refused(runs, capsys):
     assert "native.encoder='conv'" in capsys.readouterr().err
 
 
-def test_sb3_in_bf16_takes_a_dict(runs):
-    options = TINY["ppo"] | {"precision": "bf16"}
-    assert train(runs, "sb3-precision", "sb3", total_steps=256, ppo=options) == 0
-
-
 def test_two_agents_without_an_opponent_are_refused(runs, capsys):
     assert train(runs, "alone", "native", env_options={"goal": 8}) == 2
     assert "env_options.opponent=None" in capsys.readouterr().err
