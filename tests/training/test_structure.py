@@ -164,6 +164,16 @@ def test_imports_point_one_way():
     assert wrong == []
 
 
+def test_the_composition_alone_imports_games():
+    rooms = ("games", "apps")
+    wrong = [
+        f"{name}:{line} imports {imported}"
+        for name, imported, line in edges()
+        if package_of(imported) in rooms and package_of(name) not in (*rooms, "composition")
+    ]
+    assert wrong == []
+
+
 def test_commands_do_not_import_each_other():
     wrong = [
         f"{name}:{line} imports {imported}"

@@ -77,12 +77,13 @@ def test_the_record_has_all_ways_and_seeds(done):
     assert {"git_rev", "host", "created", "command"} <= record.keys()
 
 
-def test_the_same_command_goes_on(done, capsys):
-    runs, record = done
-    before = {path: path.stat().st_mtime_ns for path in runs.rglob("model.pt")}
-    assert run(runs) == 0
-    assert {path: path.stat().st_mtime_ns for path in runs.rglob("model.pt")} == before
-    again = json.loads((runs / "exploit-random.json").read_text())
+def test_the_same_command_goes_on(tmp_path, capsys):
+    assert run(tmp_path, ways="scratch", steps=256) == 0
+    record, before = read(tmp_path), {p: p.stat().st_mtime_ns for p in tmp_path.rglob("model.pt")}
+    assert len(before) >= 2
+    assert run(tmp_path, ways="scratch", steps=256) == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("model.pt")} == before
+    again = read(tmp_path)
     wins = [[one["wins"] for one in each["ways"]["scratch"]["runs"]] for each in (record, again)]
     assert wins[0] == wins[1]
     assert "an even share is 25 % of wins" in capsys.readouterr().out
