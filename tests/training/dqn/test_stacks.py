@@ -12,7 +12,7 @@ from tests.slow import every
 from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import ToyEngine
-from training.dqn.run import player_of
+from training.dqn.run import load_nets
 from training.nets.actor_critic import RecurrentLogits
 
 RECORD = np.dtype([("speed", "f4", (2,)), ("pixels", "u1", (1, 4, 6)), ("clock", "f4")], align=True)
@@ -135,8 +135,10 @@ def test_frames_of_a_record_are_stacked_and_the_rest_is_the_newest():
 @walk("more", [{}, CELL])
 def test_agent_that_is_loaded_keeps_the_frames_before(more):
     ours, whole = Film(5), Whole(5)
-    net = make(Film(2), stack_k=K, **{**OPTIONS, **more}).net
-    player = RecurrentLogits(player_of(net, ours))
+    trainer = make(Film(2), stack_k=K, **{**OPTIONS, **more})
+    net = trainer.net
+    nets = load_nets(trainer.config, ours, net.state_dict())
+    player = RecurrentLogits(nets["policy"][0])
     state = np.zeros((5, player.state_size), np.float32)
     own = torch.zeros(5, net.state_size)
     for engine in (ours, whole):
