@@ -170,7 +170,8 @@ def _step(head: dict[str, Any], row: str, said: str, sets: Sequence[str]) -> lis
 
 def responses() -> str:
     """Return the table of best responses to agents: wins, points and cost."""
-    names = ("champion", "champion-search", "ppo", "heuristic", "heuristic-search")
+    of_champions = ("champion", "champion-search", "champion-2-search")
+    names = (*of_champions, "ppo", "heuristic", "heuristic-search")
     records = [newest(f"exploit-{name}.json") for name in names]
     made = []
     for head in (record.head for record in records):
