@@ -193,7 +193,8 @@ def _make_config(lanes: int, changes: Mapping[str, Any]) -> RunConfig:
     """Make the config of the parcel quest in Parcel, with a live map and no other callback."""
     file = load_file(machine.ROOT / "training" / "configs" / "pokemon_red_parcel.yaml")
     rom = {"rom": ROM, "ram_map": ROM, "states": "power_up"}
-    more = {"num_envs": lanes, "env_options": rom, "ppo": {"n_steps": 16}}
+    ppo = {"n_steps": 16, "precision": "fp32"}  # named: `auto` may choose differently in a pair
+    more = {"num_envs": lanes, "env_options": rom, "ppo": ppo}
     options = merge(merge(file, {**more, "live_map": {}}), dict(changes))
     return RunConfig.from_mapping({**options, "trackers": {}})
 

@@ -1,5 +1,8 @@
 """Save states of PyBoy become rows that go on as PyBoy does; others are refused by name."""
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,7 @@ from fastenv.gameboy.starts import load_starts
 from fastenv.gameboy.tables import IO
 from tests.gameboy.pyboy import shades, start
 from tests.needs import needs_core
+from tools.gameboy import published_states
 from tools.gameboy.machines import build
 from tools.gameboy.pyboy_states import VERSIONS, in_line_144, make_old_state
 
@@ -158,6 +162,28 @@ def test_old_states_amid_a_frame_are_refused(tmp_path):
         path.write_bytes(changed)
         with pytest.raises(StateError, match=says):
             load_starts(path, cartridge)
+
+
+@needs_core
+def test_published_states_are_read_without_their_rom(tmp_path, capsys):
+    cartridge = published_states.stand_in()
+    content = make_old_state(in_line_144(cartridge), cartridge, 9)
+    whole, cut = tmp_path / "states" / "a" / "whole.state", tmp_path / "states" / "cut.state"
+    whole.parent.mkdir(parents=True)
+    whole.write_bytes(content)
+    out = tmp_path / "record.json"
+    arguments = [str(tmp_path / "states"), "--out", str(out)]
+    assert published_states.main(arguments) == 0
+    cut.write_bytes(content[:-1])
+    assert published_states.main(arguments) == 1
+    said = ["1 of 1 states are read", "1 of 2 states are read"]
+    assert capsys.readouterr().out.splitlines() == said
+    record = json.loads(out.read_text())
+    assert record["command"].startswith("python -m tools.gameboy.published_states FOLDER --out ")
+    states = record["states"]
+    digest = hashlib.sha256(content).hexdigest()
+    assert states["a/whole.state"] == {"version": 9, "sha256": digest, "refused": None}
+    assert states["cut.state"]["refused"].startswith("cut.state: ")  # names no folder
 
 
 def test_ours_are_not_taken_for_theirs():

@@ -1,17 +1,24 @@
-"""Free games of others: a fixed choice, and how fast they run here and in PyBoy.
+"""Free games of others: a fixed choice, how fast they run here and in PyBoy, and what they show.
 
 The choice is the manifest (``free_games.json`` beside this file): games of ``gbdev/database`` for
 this machine whose ``game.json`` names a licence, the tag "Open Source" or a repository of their
 source, with a cartridge that is emulated and a header that a console starts, in the order of the
 SHA-256 of their slugs. It was written before anything was measured. ``extract REPOSITORY FOLDER``
 writes their ROMs from a copy of the database into a folder outside this repository, which has none
-of them. ``speed FOLDER`` measures steps of the environment with the first 20, and the same steps in
-PyBoy, in turns; with ``--out FILE`` it writes a record.
+of them. These commands measure, and write a record with ``--out FILE``:
+
+* ``speed FOLDER``: steps of the environment with the first 20 games, and the same steps in PyBoy,
+  in turns.
+* ``pictures FOLDER --gambatte PROGRAM``: in how many frames of 1,000 the picture of each game is
+  that of Gambatte. ``gambatte_pictures.cpp`` beside this file is the source of the program.
+* ``memory FOLDER``: how many games show video memory that nobody wrote, with
+  ``ram_fill="seeded"`` (``free_memory.py`` beside this file).
 
 All games are played with the same buttons, those of the manifest: each is held for 8 frames of 24,
-and after the last one the first comes again. Every turn plays the same piece of a game: it returns
-to where it was after the same warm-up. Lanes of the environment press the same buttons at different
-times, so that they do not do the same; PyBoy plays another lane in each turn.
+and after the last one the first comes again. To measure the speed, every turn plays the same piece
+of a game: it returns to where it was after the same warm-up. Lanes of the environment press the
+same buttons at different times, so that they do not do the same; PyBoy plays another lane in each
+turn.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ import statistics
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -35,6 +42,7 @@ import numpy as np
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
+from fastenv.gameboy.config import BY_LINE, BY_PIXEL
 from fastenv.gameboy.tables import FRAME, Key
 from tools.command import new_parser, refusing
 from tools.gameboy import bench
@@ -229,23 +237,55 @@ def summary(games: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def measure_games(folder: Path, games: Iterable[Game], turns: int, out: Path | None) -> None:
-    """Measure games, print a line for each and one of all, and write a record."""
-    about = {**machine.taken_on(), "command": COMMAND, "load": machine.load()}
+def measure_speed(folder: Path, games: Iterable[Game], turns: int, out: Path | None) -> None:
+    """Measure how fast games run, and write a record if ``out`` says where."""
+
+    def conclude(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        about = {"pyboy": metadata.version("pyboy"), "env": ENV, "lanes": LANES}
+        about |= {"frames_per_step": STEP, "steps_of_a_turn": STEPS, "asked": ASKED}
+        return {**about, "reached": summary(found)}
+
+    measure_games(COMMAND, folder, games, partial(measure, turns=turns, steps=STEPS), conclude, out)
+
+
+def measure_games(
+    command: str,
+    folder: Path,
+    games: Iterable[Game],
+    measure_game: Callable[[Path, Game, Sequence[str]], dict[str, Any]],
+    conclude: Callable[[Sequence[dict[str, Any]]], dict[str, Any]],
+    out: Path | None,
+) -> None:
+    """Measure games, print a line for each and one of all, and write a record.
+
+    Parameters
+    ----------
+    command : str
+        That measures them, for the record.
+    folder : Path
+        Of the ROMs.
+    games : iterable of Game
+    measure_game : callable
+        Returns what is found of a game, with the folder and the buttons.
+    conclude : callable
+        Returns what they come to together.
+    out : Path, optional
+        Where the record goes.
+    """
+    about = {**machine.taken_on(), "command": command, "load": machine.load()}
     keys, found = manifest()[1], []
     for game in games:
-        found.append(measure(folder, game, keys, turns))
+        found.append(measure_game(folder, game, keys))
         print(json.dumps(found[-1]), flush=True)
-    about |= {"load_after": machine.load(), "pyboy": metadata.version("pyboy"), "env": ENV}
-    about |= {"lanes": LANES, "frames_per_step": STEP, "steps_of_a_turn": STEPS, "asked": ASKED}
-    about |= {"reached": summary(found)}
-    print(json.dumps(about["reached"]))
+    concluded = conclude(found)
+    print(json.dumps(concluded))
     if out is not None:
+        about |= {"load_after": machine.load(), **concluded}
         files.write_json(out, {**about, "games": found})
 
 
-def timed_games(names: Sequence[str] = ()) -> list[Game]:
-    """Return the games that are timed, or those with the given names.
+def games_of(names: Sequence[str], first: int | None = None) -> list[Game]:
+    """Return the games with these names; without names the first ones, or all of them.
 
     Raises
     ------
@@ -255,7 +295,7 @@ def timed_games(names: Sequence[str] = ()) -> list[Game]:
     games, _ = manifest()
     if missing := {*names} - {game.name for game in games}:
         raise ConfigError(f"--games {' '.join(sorted(missing))}: not in the manifest")
-    return [game for game in games if game.name in names] if names else games[:TIMED]
+    return [game for game in games if game.name in names] if names else games[:first]
 
 
 @refusing
@@ -267,19 +307,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     copy.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
     copy.add_argument("folder", type=Path, help="folder to write to")
     timed = commands.add_parser("speed", help="compare the speed with PyBoy")
-    timed.add_argument("folder", type=Path, help="of the ROMs")
-    timed.add_argument(
-        "--games", nargs="+", default=(), help="names of games; default: those to time"
-    )
     timed.add_argument("--turns", type=int, default=TURNS, help="timed turns; default 5")
-    timed.add_argument("--out", type=Path, help="write a record")
+    seen = commands.add_parser("pictures", help="compare with Gambatte's pictures")
+    seen.add_argument("--gambatte", type=Path, required=True, help="the program described above")
+    seen.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_PIXEL)
+    memory = commands.add_parser("memory", help="find games that show uninitialised video memory")
+    for measuring, default in ((timed, "those to time"), (seen, "all"), (memory, "all")):
+        measuring.add_argument("folder", type=Path, help="of the ROMs")
+        measuring.add_argument("--games", nargs="+", default=(), help=f"names; default: {default}")
+        measuring.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
     if args.command == "extract":
         extract(args.repository, args.folder)
-        return 0
-    if args.turns < 1:
-        raise ConfigError(f"--turns {args.turns}: must be at least 1")
-    measure_games(args.folder, timed_games(args.games), args.turns, args.out)
+    elif args.command == "speed":
+        if args.turns < 1:
+            raise ConfigError(f"--turns {args.turns}: must be at least 1")
+        measure_speed(args.folder, games_of(args.games, TIMED), args.turns, args.out)
+    elif args.command == "memory":
+        from tools.gameboy import free_memory
+
+        free_memory.run(args.folder, games_of(args.games), args.out)
+    else:
+        from tools.gameboy import free_pictures
+
+        free_pictures.run(args.folder, games_of(args.games), args.gambatte, args.accuracy, args.out)
     return 0
 
 
