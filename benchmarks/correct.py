@@ -45,8 +45,9 @@ def row_of(group: str, name: str, report: Report) -> dict[str, Any]:
     ]
     row: dict[str, Any] = {"group": group, "name": name, "episodes": report.episodes}
     row |= {"steps": report.steps, "cells": report.cells, "seconds": round(report.seconds, 2)}
-    missing = [each.rule for each in report.findings if each.kind == "capability missing"]
-    return row | {"missing": missing, "findings": findings}
+    for kind, key in (("capability missing", "missing"), ("note", "notes")):
+        row[key] = [each.rule for each in report.findings if each.kind == kind]
+    return row | {"findings": findings}
 
 
 def look(group: str, name: str, seconds: float) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tools.figures import (  # noqa: E402
     learning,
     log,
     search,
+    searches,
     speeds,
     wheels,
 )
@@ -115,6 +116,10 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/explanation/figures.md": {"figures": headlines.own_figures},
         "docs/howto/install.md": {"wheels": wheels.wheels, "flags": speeds.flags_verdict},
         "docs/howto/reproduce.md": {"speeds": log.to_take},
+        "docs/howto/verify_any.md": {
+            "faults": searches.faults_found,
+            "correct": searches.correct_environments,
+        },
         "docs/howto/training.md": {"first": games.first_agents},
         "docs/howto/dqn.md": {"choice": learning.dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: speeds.bars("bars.jsonl", "DrMario")},

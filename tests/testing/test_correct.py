@@ -9,12 +9,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import gymnasium
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import fastenv
+from benchmarks.correct import COMPARED, summarise
 from fastenv.adapters import pettingzoo
+from fastenv.registry import short_id
 from fastenv.scaffold import new_game
 from fastenv.testing.factories import Source, source_of
 from fastenv.testing.hunt import Hunt
@@ -23,6 +23,8 @@ from fastenv.testing.search import Search
 from tests.slow import late
 from tests.tables import walk
 from tests.test_new_game import PAGES, PLAYERS, STEP, copy_of_the_checkout, run
+from tests.testing import correct
+from training.run.files import read_json
 
 # PettingZoo 1.27 says at each import of a game that its new registry is preferred.
 pytestmark = pytest.mark.filterwarnings("ignore:The old environment creation API")
@@ -46,21 +48,14 @@ CLASSIC = [
     *late("rps_v2:env", "connect_four_v3:env", "go_v5:env", "chess_v6:env"),
     *late("leduc_holdem_v4:env", "texas_holdem_v4:env", "texas_holdem_no_limit_v6:env"),
 ]
-OURS = [name.partition("/")[2] for name in fastenv.list_envs()]
+OURS = [short_id(name) for name in fastenv.list_envs()]
 QUICK = ("Prospector-v0", "DrMarioPlacement-v0")
-SEATED = ("SkullKingFlat-v0", "DrMarioVersus-v0", "GameBoyLink-v0")
 
 
 def assert_clean(factory, cases=3, **how):
     report = Hunt(Job(source_of("env", factory), **how), Search(300, cases=cases)).run()
     assert not report.faults, str(report)
     assert report.steps > 3  # an episode of SkullKingManager-v0 has one
-
-
-def make_cart_poles(mode):
-    return gymnasium.make_vec(
-        "CartPole-v1", 3, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
-    )
 
 
 @walk("env_id", GYMNASIUM)
@@ -89,23 +84,20 @@ def test_ids_of_fastenv(env_id):
     assert_clean(env_id, 1 if env_id in QUICK else 3)
 
 
-@walk("env_id", late(*SEATED))
+@walk("env_id", late(*correct.SEATED))
 @walk("view", [pettingzoo.aec_env, pettingzoo.parallel_env])
 def test_views_of_several_agents(view, env_id):
     assert_clean(partial(view, game=env_id), 2)
 
 
-@walk("mode", [AutoresetMode.SAME_STEP, *late(AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)])
+@walk("mode", ["SameStep", *late("NextStep", "Disabled")])
 def test_vectors_alone_and_beside_the_single_environment(mode):
-    ours = partial(fastenv.make_vec, env_id="Prospector-v0", num_envs=2, autoreset_mode=mode.value)
-    for vector, single in (
-        (partial(make_cart_poles, mode=mode), "CartPole-v1"),
-        (ours, "Prospector-v0"),
-    ):
-        assert_clean(vector, 1)
-        job = Job(source_of("fast", vector), Source(single))
-        report = Hunt(job, Search(300, cases=2)).run()
-        assert not report.faults, str(report)
+    for name, (vector, single) in correct.vectors().items():
+        if name.endswith(mode):
+            assert_clean(vector, 1)
+            job = Job(source_of("fast", vector), Source(single))
+            report = Hunt(job, Search(300, cases=2)).run()
+            assert not report.faults, str(report)
 
 
 @walk("env_id", ["Prospector-v0", *late("DrMarioVersus-v0")])
@@ -140,7 +132,7 @@ def test_the_page_lists_the_known_faults_and_its_program_shows_them():
     printed = said.getvalue()
     assert "nothing fails" not in printed
     assert printed.count("belongs to the caller") + printed.count("a copy goes on") == 5
-    assert printed.count("FileNotFoundError") == 2
+    assert printed.count("FileNotFoundError") == 6
 
 
 @walk(
@@ -159,3 +151,26 @@ def test_the_page_lists_the_known_faults_and_its_program_shows_them():
 def test_the_known_faults_are_all_that_is_found(name, found):
     report = Hunt(Job(Source(name)), Search(300, cases=2)).run()
     assert {finding.stress for finding in report.faults} == found
+
+
+def test_the_record_has_all_of_ours_and_no_false_finding():
+    record = read_json(PAGE.parents[2] / "benchmarks" / "env-correct.json")
+    rows, groups = record["environments"], record["groups"]
+    assert groups == summarise(rows)
+    assert sum(own["environments"] for name, own in groups.items() if name != COMPARED) >= 50
+    assert not any(own["false"] for own in groups.values())
+    names = {row["name"] for row in rows}
+    assert {*OURS, *(f"{name}, AEC" for name in correct.SEATED)} <= names
+    assert {*correct.gymnasium_ids(), *correct.pairs()} <= names
+    assert all(row["steps"] > 0 for row in rows if not row["findings"])
+
+
+def test_the_page_lists_each_fault_of_the_record():
+    record = read_json(PAGE.parents[2] / "benchmarks" / "env-correct.json")
+    found = [(row["name"], each) for row in record["environments"] for each in row["findings"]]
+    assert len(found) > 5
+    for name, finding in found:
+        assert finding["known"] == correct.what_is_known(name, finding["stress"])
+        assert "replay(" in finding["script"]
+        game = re.sub(r"minigrid:MiniGrid-WFC-|pettingzoo\.classic\.|:\w+$", "", name)
+        assert game.removesuffix("-v0") in PAGE.read_text("utf-8")
