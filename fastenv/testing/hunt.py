@@ -30,8 +30,9 @@ class Hunt:
     """
 
     def __init__(self, job: Job, search: Search) -> None:
-        self.job, self.search = job, search
-        self.report = Report(job.names)
+        self.job: Job = job
+        self.search: Search = search
+        self.report: Report = Report(job.names)
         self._stresses: dict[str, Stress] = {}  # that are asked still
         self._asked: set[str] = {""}
         self._known: set[str] = set()  # rules that are broken
