@@ -78,6 +78,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "second_bids": lambda: bids.overall("skullking-2-bids.json"),
             "ladder": learning.ladder,
             "responses": learning.responses,
+            "mixed_bars": learning.exploitability_bars,
             "agent": learning.agent_milestones,
             "champion_search": search.champion,
             "search": search.skull_king,
@@ -121,6 +122,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "correct": searches.correct_environments,
         },
         "docs/howto/training.md": {"first": games.first_agents},
+        "docs/howto/mixed_strategies.md": {"falls": learning.exploitability},
         "docs/howto/dqn.md": {"choice": learning.dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: speeds.bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {

@@ -17,6 +17,7 @@ from tools.figures.records import (
     percent,
     spread,
     table,
+    trained_at,
 )
 
 # Of an evaluation: name, decimals and factor.
@@ -346,3 +347,42 @@ def _mean(report: Row, opponents: str, row: str, measure: str) -> tuple[float, f
             found += [of[measure]] if name == row else []
     share = measure not in ("points", "margin")
     return over_seeds(found, *((0, 1) if share else ()))
+
+
+_MEASURED_AT = (1_000_000, 2_000_000, 5_000_000, 10_000_000)  # decisions
+_ASKED_EXPLOITABILITY = {"kuhn": 0.03, "leduc": 0.35, "liars_dice": 0.10}  # at most, at the end
+
+
+def exploitability() -> str:
+    """Make the table of the exploitability of averaged policies over decisions and seeds."""
+    record, made = newest("mixed-seeds.json"), []
+    every: list[Row] = []
+    for game in record.head["games"].values():
+        runs = list(game["runs"].values())
+        every += runs
+        curves = [[_nearest(run["curve"], steps) for run in runs] for steps in _MEASURED_AT]
+        cells = [spread(statistics.mean(of), of, lambda x: f"{x:.3f}") for of in curves]
+        spent = [run["cpu_s"] for run in runs]
+        cost = spread(statistics.mean(spent), spent, clock)
+        made.append([f"`{game['env']}`", f"{game['uniform']:.4f}", *cells, cost])
+    at = (f"{steps // 10**6} M" for steps in _MEASURED_AT)
+    heads = ("environment", "uniform play", *at, "time of a core")
+    return f"{table(heads, made)}\n\n{trained_at(record, every)}, {len(runs)} seeds."
+
+
+def exploitability_bars() -> str:
+    """Make the table of the exploitability that is asked of self-play, and what it reaches."""
+    record, made = newest("mixed-seeds.json"), []
+    for name, most in _ASKED_EXPLOITABILITY.items():
+        game = record.head["games"][name]
+        reached = [run["curve"][-1][1] for run in game["runs"].values()]
+        mean = statistics.mean(reached)
+        cells = [f"at most {most:.2f}", spread(mean, reached, lambda x: f"{x:.3f}")]
+        made.append([f"`{game['env']}`", *cells, "yes" if mean <= most else "no"])
+    heads = ("exploitability of the averaged policy, mean", "asked", "measured", "reached")
+    return f"{table(heads, made)}\n\n{record.source}, {len(game['runs'])} seeds."
+
+
+def _nearest(curve: Sequence[Sequence[float]], steps: int) -> float:
+    """Return what was measured at the checkpoint that is nearest to a number of decisions."""
+    return min(curve, key=lambda point: abs(point[0] - steps))[1]
