@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.evaluation.command import (
+from training.evaluation.seed_flags import (
     Variant,
     add_flags,
     evaluation_of,

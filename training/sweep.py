@@ -7,7 +7,7 @@ import shlex
 import sys
 from functools import partial
 
-from training.evaluation.command import add_flags
+from training.evaluation.seed_flags import add_flags
 from training.run.command_line import exit_status, new_parser
 
 ABOUT = """\

@@ -20,7 +20,7 @@ import fastenv
 from fastenv.errors import FastEnvError
 from tools import records
 from tools.pages.files import PAGES
-from training.evaluation.command import train_flags
+from training.evaluation.seed_flags import train_flags
 from training.run import machine
 from training.run.machine import ROOT
 from training.run.option_layers import merge_layers

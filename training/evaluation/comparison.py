@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from fastenv.errors import ConfigError
-from training.evaluation.command import (
+from training.evaluation.intervals import over_seeds
+from training.evaluation.judging import get_judging
+from training.evaluation.over_seeds import compare_over_seeds, profiles
+from training.evaluation.run_evaluation import play_for_comparison
+from training.evaluation.seed_flags import (
     Variant,
     evaluation_of,
     left_to_flags,
     refuse_options,
     train_flags,
 )
-from training.evaluation.intervals import over_seeds
-from training.evaluation.judging import get_judging
-from training.evaluation.over_seeds import compare_over_seeds, profiles
-from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import (
     Training,
     find_begun,

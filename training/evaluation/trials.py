@@ -16,15 +16,15 @@ import numpy as np
 
 from fastenv.errors import ConfigError, UnknownOptionError
 from fastenv.files import open_regular
-from training.evaluation.command import (
+from training.evaluation.judging import get_judging
+from training.evaluation.run_evaluation import play_for_comparison
+from training.evaluation.seed_flags import (
     evaluation_of,
     left_to_flags,
     prepare_report,
     refuse_options,
     train_flags,
 )
-from training.evaluation.judging import get_judging
-from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import parse_seeds, train_or_resume
 from training.run import config_files, files, machine, option_layers
 from training.run.config import RunConfig

@@ -201,7 +201,7 @@ class ExpertLoss(Auxiliary):
         led_lanes = torch.from_numpy(led).to(logits.device).unsqueeze(1)
         return moves, SHARPEN * torch.where(led_lanes, played, logits)
 
-    def rest(self) -> np.ndarray | None:
+    def learnt_by_ppo(self) -> np.ndarray | None:
         """Select the decisions that PPO learns, None for all: see ``expert.ppo``."""
         if self._options.ppo == "none":
             return np.zeros_like(self._rest)

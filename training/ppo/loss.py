@@ -135,11 +135,11 @@ class Auxiliary:
         t : int
         engine : BatchEngine
         logits : Tensor, shape (n, A)
-            Of the network. Where others are returned, PPO must not learn: see :meth:`rest`.
+            Of the network. Where others are returned, PPO must not learn: see :meth:`learnt_by_ppo`.
         """
         return logits
 
-    def rest(self) -> np.ndarray | None:
+    def learnt_by_ppo(self) -> np.ndarray | None:
         """Select the decisions of the rollout that PPO learns, bool (T, N); None for all.
 
         Whether it is None stays the same from the first decision of a rollout to its update.

@@ -334,7 +334,7 @@ class PPOTrainer(Trainer):
     @property
     def _learns_some(self) -> bool:
         """Whether PPO learns only some decisions of this rollout."""
-        return self._auxiliary is not None and self._auxiliary.rest() is not None
+        return self._auxiliary is not None and self._auxiliary.learnt_by_ppo() is not None
 
     @property
     def _knows_values_later(self) -> bool:
@@ -398,9 +398,10 @@ class PPOTrainer(Trainer):
     def _write_values(self) -> None:
         """Write the values of the decisions that PPO learns; the others have none."""
         rollout = self.rollout
-        rest = None if self._auxiliary is None else self._auxiliary.rest()
-        assert rest is not None
-        chosen = np.flatnonzero(rest)
+        assert self._auxiliary is not None
+        learnt = self._auxiliary.learnt_by_ppo()
+        assert learnt is not None
+        chosen = np.flatnonzero(learnt)
         rollout.value.zero_()
         for places in torch.from_numpy(chosen).to(self.device).split(VALUES_AT_ONCE):
             obs = rollout.obs.flatten(0, 1).index_select(0, places)
@@ -430,7 +431,7 @@ class PPOTrainer(Trainer):
         """Write advantages and returns into the rollout."""
         if self._rewards is not None:
             self._rewards.scale(self.rollout, self.ppo.gamma)
-        rest = None if self._auxiliary is None else self._auxiliary.rest()
+        rest = None if self._auxiliary is None else self._auxiliary.learnt_by_ppo()
         self.rollout.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, rest)
 
     # -- update ----------------------------------------------------------------------------------

@@ -316,7 +316,7 @@ def test_values_are_those_of_the_decisions_that_ppo_learns(ppo):
     trainer.start()
     trainer.collect()
     trainer.bootstrap()
-    rollout, rest = trainer.rollout, torch.from_numpy(trainer._auxiliary.rest())
+    rollout, rest = trainer.rollout, torch.from_numpy(trainer._auxiliary.learnt_by_ppo())
     with torch.inference_mode():
         _, values = trainer.net(rollout.obs[:-1].flatten(0, 1))
     trainer.close()

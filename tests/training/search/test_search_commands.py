@@ -180,7 +180,7 @@ def test_opponents_of_an_evaluation_are_checked_before_a_training(name, refused)
 
 def test_runs_are_compared_against_opponents_that_search():
     from training.compare import parser
-    from training.evaluation.command import evaluation_of
+    from training.evaluation.seed_flags import evaluation_of
 
     words = ["--seeds", "1,2", "--opponents", "random,search:heuristic,worlds=2", "--games", "4"]
     config = RunConfig.from_mapping({"env": FLAT})
