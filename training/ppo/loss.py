@@ -135,7 +135,8 @@ class Auxiliary:
         t : int
         engine : BatchEngine
         logits : Tensor, shape (n, A)
-            Of the network. Where others are returned, PPO must not learn: see :meth:`learnt_by_ppo`.
+            Of the network. Where others are returned, PPO must not learn: see
+            :meth:`learnt_by_ppo`.
         """
         return logits
 
