@@ -171,13 +171,16 @@ def _step(head: dict[str, Any], row: str, said: str, sets: Sequence[str]) -> lis
 
 def responses() -> str:
     """Return the table of best responses to agents: wins, points and cost."""
-    of_champions = ("champion", "champion-search", "champion-2-search")
+    of_champions = ("champion", "champion-search", "champion-2", "champion-2-search")
     names = (*of_champions, "ppo", "heuristic", "heuristic-search")
     records = [newest(f"exploit-{name}.json") for name in names]
     made = []
     for head in (record.head for record in records):
         for way, found in head["ways"].items():
-            cells = [interval(found["wins"], 1, 100), interval(found["points_gained"])]
+            # Of one seed there is no interval over seeds: its own is over deals.
+            alone = len(found.get("runs", ())) == 1
+            own = found["runs"][0] if alone else found
+            cells = [interval(own["wins"], 1, 100), interval(own["points_gained"])]
             if way == "search":
                 cells += [f"{found['cpu_ms_per_decision']:.1f} ms a decision", ""]
             else:
