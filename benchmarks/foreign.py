@@ -32,7 +32,7 @@ from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.run.config import RunConfig
 from training.run.config_files import merge
-from training.run.option_layers import find_best_options
+from training.run.option_layers import find_usual_options
 
 ENV = "CartPole-v1"
 LANES = (8, 64)
@@ -50,7 +50,7 @@ BATCHES = 256  # of recorded actions
 
 def make_config(lanes: int, env: str = ENV, backend: str = "auto") -> Any:
     """Make the run of a row: the options of foreign environments, in float32 on one thread."""
-    _, usual = find_best_options(ENV, "native")
+    _, usual = find_usual_options(ENV, "native")
     own = {"env": env, "num_envs": lanes, "total_steps": 1 << 40, "device": "cpu"}
     own |= {"backend": backend, "torch_threads": 1}
     ppo = {"precision": "fp32", "batch_size": 256}

@@ -20,12 +20,12 @@ from fastenv.options import parse_option
 from fastenv.registry import short_id
 from training.run import files, machine
 from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
-from training.run.folder import RunFolder
 from training.run.names import base_of, is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:  # the help need not wait for it
     from training.run.config import RunConfig
+    from training.run.folder import RunFolder
     from training.run.sections import EvaluationConfig
     from training.search.agent import SearchAgent
 
@@ -126,6 +126,7 @@ def find_way(args: argparse.Namespace) -> Way:
     if args.bots != (args.run is None) or (args.bots and args.against):
         raise ConfigError("evaluate either a RUN or --bots.")
     from training.evaluation.judging import get_judging
+    from training.run.folder import RunFolder
 
     if args.bots:
         env = short_id(args.env or DEFAULT_ENVS["bots"])
@@ -175,6 +176,7 @@ def _meets_nobody(args: argparse.Namespace) -> bool:
     if not any(folder.is_dir() for folder in (Path(name), args.runs / name)):
         return False
     from training.evaluation.side_by_side import is_for_one
+    from training.run.folder import RunFolder
 
     alone = is_for_one(RunFolder.find(name, args.runs).config.env)
     if alone and is_search(args.run):

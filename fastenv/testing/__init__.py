@@ -182,7 +182,8 @@ def replay(
     except (Invalid, Missing) as error:
         print(f"the case cannot be played: {error}")
     else:
-        print("nothing fails" * (not failed))
+        if not failed:
+            print("nothing fails")
     return failed
 
 

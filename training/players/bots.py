@@ -92,17 +92,19 @@ class RandomLegal:
 
 
 class Recorded:
-    """Plays the actions of a recording in the only lane, and 0 behind the last one.
+    """Plays the actions of a recording in the only lane.
 
     See :class:`training.players.player.Player`.
 
     Parameters
     ----------
     actions : sequence of int
+    behind : int, optional
+        What it plays behind the last one; by default it must not be asked again (StopIteration).
     """
 
-    def __init__(self, actions: Sequence[int]) -> None:
-        self._actions, self._left = actions, iter(actions)
+    def __init__(self, actions: Sequence[int], behind: int | None = None) -> None:
+        self._actions, self._left, self._behind = actions, iter(actions), behind
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Go back to the first action."""
@@ -110,4 +112,5 @@ class Recorded:
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the next action; each is asked for once."""
-        return np.full(len(lanes), next(self._left, 0), np.int32)
+        rest = () if self._behind is None else (self._behind,)
+        return np.full(len(lanes), next(self._left, *rest), np.int32)

@@ -128,7 +128,7 @@ def merge_layers(
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
         env = str(flags.get("env", RunConfig.get_default("env")))
-        from_file = take_best_options(env, flags.get("trainer"), say)
+        from_file = take_usual_options(env, flags.get("trainer"), say)
         from_file = merge(take_mixed_options(merge(from_file, flags), say), from_file)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
@@ -208,7 +208,7 @@ def load_preset(name: str) -> dict[str, Any]:
     return {**presets[name], "preset": name}
 
 
-def find_best_options(env: str, trainer: str | None) -> tuple[str | None, dict[str, Any]]:
+def find_usual_options(env: str, trainer: str | None) -> tuple[str | None, dict[str, Any]]:
     """Find a file and its options for a run that names environment and trainer alone.
 
     It is the file in ``training/configs`` that the game names; None and nothing if it names none.
@@ -230,9 +230,9 @@ def find_best_options(env: str, trainer: str | None) -> tuple[str | None, dict[s
 # -- changes that a command makes ------------------------------------------------------------------
 
 
-def take_best_options(env: str, trainer: str | None, say: Say) -> dict[str, Any]:
+def take_usual_options(env: str, trainer: str | None, say: Say) -> dict[str, Any]:
     """Load the usual options of an environment; empty if there are none."""
-    name, values = find_best_options(env, trainer)
+    name, values = find_usual_options(env, trainer)
     if name is not None:
         say(f"the options are those of {name}, the usual ones for {env}")
     return values

@@ -240,7 +240,7 @@ class NetworkFile:
 
         Returns
         -------
-        head : Head
+        head : NetworkOptions
         net : Module
             In float32, whatever the file holds.
 

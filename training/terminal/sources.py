@@ -272,7 +272,7 @@ def make_replay(replay: replays.Replay, name: str, backend: str = "auto") -> Sou
         head["options"],
         partial(make_engine, head["env"], options=head["options"], backend=backend),
         [name],
-        [lambda engine: Recorded(actions)],
+        [lambda engine: Recorded(actions, behind=0)],
         most=1,
         seed=head["seed"],
         limit=len(actions),

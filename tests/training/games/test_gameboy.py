@@ -21,7 +21,7 @@ from training.nets.layout import obs_layout
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.option_layers import CONFIGS, find_best_options
+from training.run.option_layers import CONFIGS, find_usual_options
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
 FILES = {
@@ -32,13 +32,13 @@ FILES = {
 
 @pytest.mark.parametrize("env", IDS)
 def test_whoever_names_the_id_alone_gets_the_options_that_learn(env):
-    found = find_best_options(env, "native")[1]
+    found = find_usual_options(env, "native")[1]
     for name in ("ppo", "native", "num_envs", "total_steps", "env_options"):
         assert found[name] == FILES[env][name]
     assert found["env_options"]["sticky"] == 0.25
     assert found.get("trackers") == FILES[env].get("trackers")
     for nothing in ((env, "sb3"), ("GameBoyPixels-v0", "native")):
-        assert find_best_options(*nothing) == (None, {})
+        assert find_usual_options(*nothing) == (None, {})
 
 
 @needs_core
