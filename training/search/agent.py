@@ -177,7 +177,8 @@ class SearchPlayer(KeptThoughts):
         if where.size:
             seats = searcher.seats_of(engine, rows[where], lanes[where])
             seeds = draws[where]
-            results = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
+            own = actions[where] if searcher.options.lead > 0 else None
+            results = searcher.search(rows[where], seats, legal[where], seeds, lanes[where], own)
             actions[where] = self._decide(results, actions[where], wanted[where], seeds)
             if self.explains:
                 self._keep_thoughts(results, lanes[where], actions[where], wanted[where])

@@ -8,6 +8,8 @@ import numpy as np
 
 MIN_WORLDS = 8  # worlds of an action before it may be dropped as worse beyond doubt
 DOUBT = 4.0  # standard errors of a paired difference that leave no doubt
+# Of several actions, chance puts one ahead, in few worlds above all: a lead in so many counts half.
+FEW_WORLDS = 8
 
 
 class ActionEstimates:
@@ -16,6 +18,9 @@ class ActionEstimates:
     Parameters
     ----------
     legal : ndarray of bool, shape (n, A)
+    own : ndarray of int, shape (n,), optional
+        What would be played without the search: halving keeps it, so that it is compared with the
+        best in all worlds.
 
     Attributes
     ----------
@@ -25,8 +30,11 @@ class ActionEstimates:
         NaN where an action has not seen a world.
     """
 
-    def __init__(self, legal: np.ndarray) -> None:
+    def __init__(self, legal: np.ndarray, own: np.ndarray | None = None) -> None:
         self.legal, self.open = legal, legal.copy()
+        self._kept = np.zeros_like(legal)
+        if own is not None:
+            self._kept[np.arange(len(own)), own] = True
         self.values = np.empty((*legal.shape, 0))
         self.counts = np.zeros(legal.shape, np.int64)  # worlds that an action has seen
         self._first = legal.sum(1)  # actions of a position in the beginning
@@ -42,6 +50,7 @@ class ActionEstimates:
             np.pad(v, m, constant_values=np.nan) for v, m in zip(values, missing, strict=True)
         ]
         joined.open = np.concatenate([part.open for part in parts])
+        joined._kept = np.concatenate([part._kept for part in parts])
         joined.counts = np.concatenate([part.counts for part in parts])
         joined.values = np.concatenate(values)
         return joined
@@ -50,6 +59,7 @@ class ActionEstimates:
         """Select the estimates of some positions."""
         some = ActionEstimates(self.legal[positions])
         some.open, some.counts = self.open[positions], self.counts[positions]
+        some._kept = self._kept[positions]
         some.values = self.values[positions]
         return some
 
@@ -105,7 +115,8 @@ class ActionEstimates:
         """Compute by how many standard errors actions lead others (n,), float64 (n,).
 
         One world is added in which both come to the same, so that few worlds which agree by chance
-        are no certainty: in k worlds the lead is at most k. NaN where they share no world.
+        are no certainty. And of k worlds the lead is divided by ``1 + FEW_WORLDS / k``, since the
+        best of several actions is ahead by chance. NaN where they share no world.
         """
         here = np.arange(len(actions))
         apart = self.values[here, actions] - self.values[here, others]
@@ -115,7 +126,8 @@ class ActionEstimates:
         squares = (apart**2).sum(1) - (shared + 1) * means**2
         with np.errstate(invalid="ignore", divide="ignore"):
             errors = np.sqrt(np.maximum(squares, 0.0) / shared / (shared + 1))
-            return np.where(means == 0, np.where(shared > 0, 0.0, np.nan), means / errors)
+            leads = means / errors / (1 + FEW_WORLDS / shared)
+            return np.where(means == 0, np.where(shared > 0, 0.0, np.nan), leads)
 
     def drop(self, spent: float, halving: bool) -> None:
         """Drop actions that are beyond doubt behind and, with halving, the worst.
@@ -144,7 +156,7 @@ class ActionEstimates:
         order = np.argsort(-means, axis=1, kind="stable")
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-        self.open &= rank < stay[:, None]
+        self.open &= (rank < stay[:, None]) | self._kept
 
 
 def _standard_errors(values: np.ndarray, counts: np.ndarray) -> np.ndarray:

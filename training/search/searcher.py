@@ -239,6 +239,7 @@ class Searcher:
         legal: np.ndarray,
         seeds: np.ndarray | None = None,
         lanes: np.ndarray | None = None,
+        own: np.ndarray | None = None,
     ) -> SearchResult:
         """Estimate the value of every legal action.
 
@@ -254,6 +255,8 @@ class Searcher:
             it; default those of the searcher on.
         lanes : ndarray of int, shape (n,), optional
             Games of which a belief has watched the decisions before.
+        own : ndarray of int, shape (n,), optional
+            What would be played without the search: halving keeps it.
 
         Returns
         -------
@@ -281,7 +284,8 @@ class Searcher:
             part = slice(first, first + step)
             some = None if lanes is None else lanes[part]
             position = _Positions(rows[part], seats[part], legal[part], seeds[part], some)
-            estimates.append(ActionEstimates(legal[part]))
+            kept = None if own is None else own[part]
+            estimates.append(ActionEstimates(legal[part], kept))
             finished = finished and self._spend(position, estimates[-1])
         spent = 1000 * (time.perf_counter() - begun) / max(n, 1)
         return SearchResult(ActionEstimates.join(estimates), spent, finished)

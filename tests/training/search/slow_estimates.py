@@ -17,9 +17,13 @@ def standard_error(values):
 
 
 class Position:
-    """Actions in worlds; a list of ``(world, value)`` an action, worlds counted over all blocks."""
+    """Actions in worlds; a list of ``(world, value)`` an action, worlds counted over all blocks.
 
-    def __init__(self, legal):
+    ``own`` is the action that halving keeps, if there is one.
+    """
+
+    def __init__(self, legal, own=None):
+        self.own = own
         self.open = [bool(each) for each in legal]
         self.first = sum(self.open)
         self.seen = [{} for _ in legal]
@@ -60,4 +64,4 @@ class Position:
             means = self.means()
             ranked = sorted((a for a, o in enumerate(self.open) if o), key=lambda a: -means[a])
             for action in ranked[stay:]:
-                self.open[action] = False
+                self.open[action] = action == self.own

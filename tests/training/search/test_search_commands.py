@@ -20,7 +20,7 @@ from training.run.names import AGENT
 from training.search.searcher import Searcher
 
 PRETRAINED = "pretrained/skullking-ppo"
-SEARCH = f"search:{PRETRAINED},worlds=2"
+SEARCH = f"search:{PRETRAINED},worlds=2,lead=0"
 FLAT = "SkullKingFlat-v0"
 PILLS = "DrMarioPlacement-v0"
 
