@@ -105,7 +105,7 @@ def test_a_lead_counts_less_in_few_worlds():
 
 
 def test_halving_keeps_what_would_be_played_anyway():
-    """So that all worlds compare it with the best; what is behind beyond doubt goes all the same."""
+    """All worlds then compare it with the best; doubt may still drop it."""
     legal = np.ones((2, 5), bool)
     estimates = ActionEstimates(legal, own=np.array([4, 0]))
     worth = np.arange(5.0, 0.0, -1.0)
