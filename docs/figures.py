@@ -43,6 +43,7 @@ def card_tables(agent: str) -> dict[str, Callable[[], str]]:
         },
         "skullking-2": {
             "matches": lambda: learning.pretrained("skullking-2", "trained"),
+            "search": lambda: search.champion("skullking-2-search.json"),
             "bids": lambda: bids.by_strength("skullking-2-bids.json"),
             "hands": lambda: bids.hands("skullking-2-bids.json"),
         },
@@ -80,6 +81,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "responses": learning.responses,
             "mixed_bars": learning.exploitability_bars,
             "agent": learning.agent_milestones,
+            "second_search": lambda: search.champion("skullking-2-search.json"),
             "champion_search": search.champion,
             "search": search.skull_king,
             "open_cards": search.open_cards,

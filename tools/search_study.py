@@ -4,12 +4,13 @@ Each row of a part is one seat against three of the same opponent, on duplicate 
 rotation of the seats. ``benchmarks/skullking-search.json`` has the rows; RUNS.md tells them. The
 part ``champion`` is of another agent (``--agent``) and has a record of its own, which its card
 tells. Rows have the games won on each deal: with the agent alone on the same deals they are paired.
+With ``--go-on`` an interrupted study goes on: each row is written as soon as it is played.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,11 @@ def count_wins(shares: Sequence[float], rotations: int) -> str:
 
 
 def rows(
-    parts: list[str], games: int, others: list[str], agent: str = CHAMPION
+    parts: list[str],
+    games: int,
+    others: list[str],
+    agent: str = CHAMPION,
+    played: Collection[tuple[str, str]] = (),
 ) -> Iterator[dict[str, Any]]:
     """Play the rows of parts, one seat against three others.
 
@@ -114,10 +119,14 @@ def rows(
         Names of opponent sets: a bot, a trained agent, or ``mixed``.
     agent : str
         Who searches in the part ``champion``.
+    played : collection of (str, str), optional
+        Who plays against whom in rows that are left out.
     """
     for part in parts:
         for label, who in (list_defaults(agent) if part == WITH_AGENT else PARTS[part]).items():
             for other in others:
+                if (who, other) in played:
+                    continue
                 players = contest.load_players([who, *name_others(other)])
                 found = contest.contest(players, games, env="SkullKingFlat-v0", seed=SEED)
                 first = next(one for one in found.standings if one.name == players[0].name)
@@ -149,9 +158,12 @@ def main() -> None:
     parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO", help=about)
     parse.add_argument("--games", type=int, default=800, help="games per row; default 800")
     parse.add_argument("--out", type=Path, default=RECORD, help="record to write")
+    about = "do not play rows again that the record has, as after an interruption"
+    parse.add_argument("--go-on", action="store_true", help=about)
     args = parse.parse_args()
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
-    for row in rows(args.parts or [*PARTS], args.games, args.against, args.agent):
+    played = {(r["who"], r["against"]) for r in stored["rows"]} if args.go_on else set()
+    for row in rows(args.parts or [*PARTS], args.games, args.against, args.agent, played):
         row |= {"generated_at": machine.now(), **machine.revision()}
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]

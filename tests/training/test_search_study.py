@@ -32,6 +32,12 @@ def test_rows_have_the_wins_on_each_deal_of_a_table_of_mixed_bots():
     assert len(search.compare_with_alone([alone, searching])) == 1
 
 
+def test_rows_that_were_played_are_left_out():
+    alone, eight = ((each, "mixed") for each in [*list_defaults("heuristic").values()][:2])
+    (first,) = islice(rows(["champion"], 4, ["mixed"], "heuristic", [alone]), 1)
+    assert (first["who"], first["against"]) == eight
+
+
 def test_shares_of_wins_on_deals_come_to_the_share_of_all():
     found = contest(load_players(["heuristic", "random"]), 24, env="SkullKingFlat-v0", resamples=5)
     for one in found.standings:
