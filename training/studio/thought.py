@@ -29,7 +29,9 @@ from training.studio.show import Shown, is_secret
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
-ADVICE = "worlds=32"  # options of the search of who advises by default
+# Options of the search of who advises by default. Bids are searched too: what they would bring is
+# the reason that a person asks for.
+ADVICE = "worlds=32,decisions=all"
 
 
 def find_adviser(table: GameTable, shown: Shown, places: Places) -> str | None:
@@ -171,8 +173,10 @@ class Thinker:
         if decision.thought is not None:
             return {**advice, **_describe_thought(decision.thought, name)}
         if isinstance(adviser, Explains):
-            advice["note"] = (
-                "Nothing was searched here: this decision is left to who plays in the search. "
+            advice["note"] = "Nothing was searched here: " + (
+                "there is nothing to choose."
+                if np.count_nonzero(engine.mask[0]) == 1
+                else "this decision is left to who plays in the search. "
                 "Its option decisions=all searches every one."
             )
         chances = decision.probabilities
