@@ -122,7 +122,7 @@ def test_moves_by_name():
     assert parse_action("esc", legal) == 0
     assert parse_action("4", legal) == 4
     assert parse_action("3", legal) is None
-    assert number_names(["a", "b", "a"]) == ["a 1", "b", "a 2"]
+    assert number_names(["a", "b", "a"]) == ["a #1", "b", "a #2"]
 
 
 @pytest.mark.slow

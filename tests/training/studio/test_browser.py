@@ -485,7 +485,7 @@ def test_seats_are_named(page):
     assert page.locator(".who").all_inner_texts() == ["You", "Opponent"]
     begin(page, SKULL)
     said = page.inner_text("#head")
-    assert "You against skullking-2 1, skullking-2 2 and skullking-2 3" in said
+    assert "You against skullking-2 #1, skullking-2 #2 and skullking-2 #3" in said
 
 
 def test_who_watches_need_not_start_it(page):
