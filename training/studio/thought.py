@@ -16,7 +16,7 @@ from training.players.names import make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import get_thought, let_explain, weigh
+from training.playing.decision import ADVICE, get_thought, let_explain, weigh
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
 from training.run import games
@@ -29,9 +29,6 @@ from training.studio.show import Shown, is_secret
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
-# Options of the search of who advises by default. Bids are searched too: what they would bring is
-# the reason that a person asks for.
-ADVICE = "worlds=32,decisions=all"
 
 
 def find_adviser(table: GameTable, shown: Shown, places: Places) -> str | None:

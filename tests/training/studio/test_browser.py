@@ -10,7 +10,7 @@ import time
 import pytest
 
 from fastenv.registry import ENVS
-from training.studio.thought import ADVICE
+from training.playing.decision import ADVICE
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

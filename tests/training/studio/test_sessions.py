@@ -14,9 +14,9 @@ from tests.slow import late
 from tests.training.studio.conftest import AGENT
 from training import load_policy
 from training.players.value import find_value
+from training.playing.decision import ADVICE
 from training.studio import forms, kept
 from training.studio.seating import fill
-from training.studio.thought import ADVICE
 
 SKULL = "SkullKingFlat-v0"
 CABLE = "GameBoyLink-v0"  # two machines, each of which is thought about in Python
