@@ -136,7 +136,7 @@ def test_the_reasons_of_points_add_up(asked):
         paid, rounds = {}, 0
         for line in lines:
             if found := re.match(r"Round \d+ is over: (.*)\.$", line):
-                paid = dict(re.findall(r"(\w[\w ]*?) ([+-]\d+) \(-?\d+\)", found[1]))
+                paid = dict(re.findall(r"(\w[\w #]*?) ([+-]\d+) \(-?\d+\)", found[1]))
                 rounds += 1
             elif found := re.match(r"(.+) bid (\d+) and won (\d+)(.*?): (.*)\.$", line):
                 name, bid, won, off, why = found.groups()
