@@ -266,8 +266,8 @@ def cores() -> str:
     return (
         f"{table(('part', 'share of the CPU time', 'threads that it can use'), parts)}\n\n"
         f"{table(('cores', *map(str, counts)), [('times one core, at most', *bounds)])}\n\n"
-        f"{record.source}, {record.head['precision']}, load {record.head['load']}. On two cores, the trainings of "
-        f"`make train` used {said} of them ({trained.source})."
+        f"{record.source}, {record.head['precision']}, load {record.head['load']}. On two "
+        f"cores, the trainings of `make train` used {said} of them ({trained.source})."
     )
 
 
