@@ -123,7 +123,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "faults": searches.faults_found,
             "correct": searches.correct_environments,
         },
-        "docs/howto/training.md": {"first": games.first_agents},
+        "docs/howto/training.md": {"first": games.first_agents, "cores": speeds.cores},
         "docs/howto/mixed_strategies.md": {"falls": learning.exploitability},
         "docs/howto/dqn.md": {"choice": learning.dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: speeds.bars("bars.jsonl", "DrMario")},

@@ -157,7 +157,7 @@ def test_a_game_is_evaluated_by_what_it_is():
     assert get_judging(ENV).bots == ("slow", "fast")  # what its GameTraining says
     assert not get_judging("NoSuchGame-v0").meets
     versus = get_judging("DrMarioVersus-v0")
-    assert list(versus.scripted()) == ["lookahead2", "greedy", "first", "random"]
+    assert list(versus.scripted()) == ["attack2", "lookahead2", "greedy", "first", "random"]
     assert [name for name, _ in versus.columns][:4] == ["win", "draw", "points", "return"]
     assert get_judging("DrMarioVersusFrame-v0").bots == ("greedy", "first", "random")
 

@@ -140,26 +140,29 @@ _EXPERT = {"half": "expert iteration, begun", "expert": "expert iteration, twice
 
 
 def ladder() -> str:
-    """Return the table of the steps to the champion: wins over seeds, decisions and cost."""
+    """Return the table of the steps to the champions: wins over seeds, decisions and cost."""
     steps, begun = newest("ladder-*-seeds.json"), newest("expert-*-seeds.json")
-    last = newest("champion-*-seeds.json")
-    runs = list(last.head["runs"].values())
-    sets = list(runs[0]["win_rate"])
+    champions = {
+        "expert iteration, to the end: the champion": newest("champion-*-seeds.json"),
+        "a search of bids too, other rollouts: the second champion": newest(
+            "skullking-2-*-seeds.json"
+        ),
+    }
+    (first, *_) = champions.values()
+    sets = list(next(iter(first.head["runs"].values()))["win_rate"])
     made = [_step(steps.head, row, said, sets) for row, said in _STEPS.items()]
     made += [_step(begun.head, row, said, sets) for row, said in _EXPERT.items()]
-    wins = [over_seeds([run["win_rate"][x]["trained"] for run in runs]) for x in sets]
-    core = statistics.median(run["cpu_s"] for run in runs)
-    made.append(
-        [
-            "expert iteration, to the end: the champion",
-            *(interval(each, 1, 100) for each in wins),
-            f"{min(run['steps'] for run in runs) / 1e6:.0f} M",
-            f"{core / 60:.0f}",
-        ]
-    )
+    for said, record in champions.items():
+        runs = list(record.head["runs"].values())
+        wins = [over_seeds([run["win_rate"][x]["trained"] for run in runs]) for x in sets]
+        core = statistics.median(run["cpu_s"] for run in runs)
+        steps_of_each = f"{min(run['steps'] for run in runs) / 1e6:.0f} M"
+        cells = [interval(each, 1, 100) for each in wins]
+        made.append([said, *cells, steps_of_each, f"{core / 60:.0f}"])
     heads = ("wins %", *(f"3 x `{x}`" for x in sets), "decisions", "core-minutes")
-    sources = "; ".join(f"{each.source}, seeds {listed(each.head)}" for each in (steps, begun))
-    return f"{table(heads, made)}\n\n{sources}; {last.source}, {len(runs)} seeds."
+    sources = [f"{each.source}, seeds {listed(each.head)}" for each in (steps, begun)]
+    sources += [f"{each.source}, {len(each.head['runs'])} seeds" for each in champions.values()]
+    return f"{table(heads, made)}\n\n{'; '.join(sources)}."
 
 
 def _step(head: dict[str, Any], row: str, said: str, sets: Sequence[str]) -> list[str]:

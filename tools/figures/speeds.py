@@ -6,9 +6,11 @@ import json
 import math
 import statistics
 
+from tools import train_parts
 from tools.figures.records import Record, Row, middle, newest, ratio, share, spread, table
 from training.bench.records import history
 from training.run import machine
+from training.run.config import ROWS
 
 OF_STOCK = ": env share of wall time"
 
@@ -238,6 +240,35 @@ def scale() -> str:
     )
     host = record.head["host"]
     return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {host['physical_cores']} cores."
+
+
+def cores() -> str:
+    """Return what the parts of ``make train`` take, and the speed-up that Amdahl's law allows."""
+    record, trained = newest("train-parts.json"), newest("make-train-*-seeds.json")
+    spent, network = record.head["cpu_s"], record.head["network_threads"]
+    every = [sum(each) for each in zip(*spent.values(), strict=True)]
+    able = {
+        train_parts.COLLECT: "1",
+        train_parts.LEARN: f"{network} at most: one for {ROWS} samples of a minibatch",
+        train_parts.SEARCH: "all others, beside the rest",
+        train_parts.REST: "1",
+    }
+    parts = []
+    for part, seconds in spent.items():
+        shares = [100 * x / y for x, y in zip(seconds, every, strict=True)]
+        said = spread(statistics.median(shares), shares, lambda x: f"{x:.1f}")
+        parts.append((part, f"{said} %", able[part]))
+    typical = {part: statistics.median(seconds) for part, seconds in spent.items()}
+    counts = (2, 3, 4, 8, 24)
+    bounds = [f"{train_parts.estimate_speedup(typical, n, network):.2f}" for n in counts]
+    used = [run["cpu_s"] / run["wall_s"] for run in trained.head["runs"].values()]
+    said = spread(statistics.median(used), used, lambda x: f"{x:.2f}")
+    return (
+        f"{table(('part', 'share of the CPU time', 'threads that it can use'), parts)}\n\n"
+        f"{table(('cores', *map(str, counts)), [('times one core, at most', *bounds)])}\n\n"
+        f"{record.source}, {record.head['precision']}, load {record.head['load']}. On two "
+        f"cores, the trainings of `make train` used {said} of them ({trained.source})."
+    )
 
 
 def one_game() -> str:

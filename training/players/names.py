@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from fastenv.errors import ConfigError
 from fastenv.registry import make_game, short_id
 from training.players.bots import Bot, RandomLegal
 from training.players.network import seat_policy
@@ -75,18 +76,41 @@ def load_who(
     Raises
     ------
     ConfigError, RunError, CheckpointError
-        If a path is no trained agent, or a search option is invalid.
+        If a path is no trained agent, a search option is invalid, or a run has the name of a bot
+        of its game.
     """
     which: dict[str, Any] = {"checkpoint": checkpoint, "member": member}
     if is_search(name):
         agent: Who = registry.FUNCTIONS.load("search")(name, runs, **which)
         return agent
-    path = runs / name if not Path(name).exists() and (runs / name).exists() else Path(name)
-    if not path.exists() and ("/" not in name or ":" in name):
+    path = _find_path(name, runs)
+    if path is None:
         return name  # of a bot, or of a player with a file, or the game refuses it
-    if checkpoint is not None:
-        path = path / "checkpoints" / checkpoint
-    return load_policy(path, member=member)
+    at = path if checkpoint is None else path / "checkpoints" / checkpoint
+    policy = load_policy(at, member=member)
+    other = path if "/" in str(path) else f"./{path}"
+    allowed = f"the path {other}, or a name that either a bot or a run has"
+    require("/" in name or not _is_bot(name, policy.env), "who", name, allowed)
+    return policy
+
+
+def _is_bot(name: str, env: str) -> bool:
+    try:
+        return name in make_game(env).bot_names
+    except ConfigError:  # a game that needs further options
+        return False
+
+
+def _find_path(name: str, runs: Path) -> Path | None:
+    """Find the path that a name means; None for one of a bot, or of a player with a file.
+
+    A word alone is a run: another folder of that name, such as one for what a bot has played, does
+    not hide the bot.
+    """
+    for path in (Path(name), runs / name):
+        if path.exists() and ("/" in name or (path / "config.json").exists()):
+            return path
+    return Path(name) if "/" in name and ":" not in name else None
 
 
 def load_for(env: str, name: str, runs: Path = Path("runs"), *, flag: str = "who") -> AnyPlayer:

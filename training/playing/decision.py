@@ -17,6 +17,9 @@ from training.players.player import Explains, Player, Thought, Weighs
 from training.players.value import LaneValue
 
 SHOWN = 3  # actions that a reason names
+# Options of the search of who advises a person, unless others are named. It searches all decisions:
+# what bids would bring is the reason that a person asks for.
+ADVICE = "worlds=32,decisions=all"
 LEAST = 0.005  # smaller probabilities are not worth a word
 
 

@@ -159,6 +159,6 @@ def collect_lines(told: Iterable[Sequence[str]], most: int) -> list[str]:
 def number_names(names: Sequence[str]) -> list[str]:
     """Add numbers to names that occur more than once."""
     return [
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
+        name if names.count(name) == 1 else f"{name} #{names[:k].count(name) + 1}"
         for k, name in enumerate(names)
     ]

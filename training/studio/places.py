@@ -17,6 +17,7 @@ from training.run.seating import env_of_table
 from training.studio.messages import Refusal
 
 PERSON = "person"
+PRETRAINED = "pretrained/"  # before the name of an agent that comes with fastenv
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9][A-Za-z0-9_.+-]*){0,4}")
 _WORD = re.compile(r"[A-Za-z0-9_+ -]{0,100}")
 
@@ -41,12 +42,16 @@ class Places:
         return self.runs / ".studio"
 
     def folders(self) -> Iterator[tuple[str, Path]]:
-        """Yield the names of runs and agents, and their folders."""
-        for prefix, root in (("pretrained/", self.pretrained), ("", self.runs)):
+        """Yield the names of agents and runs, and their folders: of each kind the newest first."""
+        for prefix, root in ((PRETRAINED, self.pretrained), ("", self.runs)):
             if root.is_dir():
-                for path in sorted(root.iterdir()):
-                    if (path / "config.json").is_file() and _NAME.fullmatch(prefix + path.name):
-                        yield prefix + path.name, path
+                found = [
+                    path
+                    for path in sorted(root.iterdir())
+                    if (path / "config.json").is_file() and _NAME.fullmatch(prefix + path.name)
+                ]
+                for path in sorted(found, key=_find_created, reverse=True):
+                    yield prefix + path.name, path
 
     def find(self, name: str) -> Path:
         """Return the folder of a run or an agent, or of one of its checkpoints.
@@ -57,9 +62,9 @@ class Places:
             If there is none of that name.
         """
         if _NAME.fullmatch(name) and ".." not in name:
-            inside = name.startswith("pretrained/")
+            inside = name.startswith(PRETRAINED)
             root = self.pretrained if inside else self.runs
-            path = root / name.removeprefix("pretrained/")
+            path = root / name.removeprefix(PRETRAINED)
             real = path.resolve()
             if real.is_relative_to(root.resolve()) and real != root.resolve() and path.is_dir():
                 return path
@@ -100,6 +105,11 @@ class Places:
         if who in bots:
             return f"{head}{who}{options}"
         return f"{head}{self.find(who)}{options}"
+
+
+def _find_created(path: Path) -> str:
+    """Return when a run began, in UTC and so in order; empty where its file does not say."""
+    return str(read_part(path, "config.json").get("created") or "")
 
 
 def _env_played(env: str, trainer: object) -> str:

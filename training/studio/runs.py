@@ -29,7 +29,7 @@ from training.players import card
 from training.run.folder import has_agent
 from training.run.jsonl import MAX_LINE, parse_line
 from training.run.names import AGENT
-from training.studio.places import Places
+from training.studio.places import PRETRAINED, Places
 
 MAX_POINTS = 600  # of a curve
 MAX_READ = 2 * MAX_LINE  # bytes of a file at once
@@ -41,8 +41,9 @@ SUMMARY = ("wall_s", "sps", "episode/return_mean", "rounds/hit_rate", "phases/")
 
 
 def listed(places: Places) -> list[dict[str, Any]]:
-    """Describe each run and agent for the list."""
-    return [_describe_run(name, path) for name, path in places.folders()]
+    """Describe each run and agent for the list: own runs, then agents that come with fastenv."""
+    found = sorted(places.folders(), key=lambda each: each[0].startswith(PRETRAINED))
+    return [_describe_run(name, path) for name, path in found]
 
 
 def _describe_run(name: str, path: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from training.players.names import make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import get_thought, let_explain, weigh
+from training.playing.decision import ADVICE, get_thought, let_explain, weigh
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
 from training.run import games
@@ -29,7 +29,6 @@ from training.studio.show import Shown, is_secret
 
 MAX_NUMBERS = 4096  # of a field of an observation
 MAX_ACTIONS = 64  # whose values or probabilities are listed
-ADVICE = "worlds=32"  # options of the search of who advises by default
 
 
 def find_adviser(table: GameTable, shown: Shown, places: Places) -> str | None:
@@ -171,8 +170,10 @@ class Thinker:
         if decision.thought is not None:
             return {**advice, **_describe_thought(decision.thought, name)}
         if isinstance(adviser, Explains):
-            advice["note"] = (
-                "Nothing was searched here: this decision is left to who plays in the search. "
+            advice["note"] = "Nothing was searched here: " + (
+                "there is nothing to choose."
+                if np.count_nonzero(engine.mask[0]) == 1
+                else "this decision is left to who plays in the search. "
                 "Its option decisions=all searches every one."
             )
         chances = decision.probabilities

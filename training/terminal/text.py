@@ -83,17 +83,21 @@ def print_thought(
     shown: bool,
     name_of: Callable[[int], str] | None = None,
 ) -> None:
-    """Print the thought of the decision that comes next; how far it came if it was cut."""
+    """Print the thought of the decision that comes next, with the reason in words.
+
+    Of a search that was cut it is said how far it came.
+    """
     decision = session.consider()
-    if decision is None or decision.thought is None:
+    if decision is None:
         return
-    thought = decision.thought
-    if shown:
-        name_of = name_of or session.name_action
+    thought, name_of = decision.thought, name_of or session.name_action
+    reason = decision.explain(name_of) if shown else ""
+    if shown and thought is not None:
         console.print()
         console.print(thinking.table(thought, name_of, console.width))
-        console.print(Text(decision.explain(name_of)))
-    if not thought.finished:
+    if reason:
+        console.print(Text(reason))
+    if thought is not None and not thought.finished:
         console.print(f"  {thinking.how_far(thought)}", style="yellow", markup=False)
 
 
@@ -145,6 +149,7 @@ def play(console: Console, session: TerminalSession) -> None:
     """
     seats = ", ".join(f"{k} {name}" for k, name in enumerate(session.source.names))
     news, told = [f"Seats: {seats}."] if session.table.meets else [], 0
+    session.weighs = True  # where nothing is searched, the adviser's probabilities are its reason
     while True:
         while not session.over and not session.waits:
             print_thought(console, session, False)

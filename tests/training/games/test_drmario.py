@@ -234,10 +234,10 @@ def test_matches_are_trained_for_and_judged_by_wins(tmp_path, capsys):
     assert line["decides"] == "win, random"
     assert 0 <= line["results"]["win, random"][0] <= 1
     found = json.loads((tmp_path / "run/evaluation.json").read_text())["matches"]
-    assert list(found["results"]) == ["random", "lookahead2"]
+    assert list(found["results"]) == ["random", "attack2"]
     wins = {name: of["win"][0] for name, of in found["results"]["random"].items()}
-    assert list(wins) == ["trained", "lookahead2", "greedy", "first", "random"]
+    assert list(wins) == ["trained", "attack2", "lookahead2", "greedy", "first", "random"]
     assert wins["greedy"] == 1.0
     assert wins["first"] == 0.0
-    points = found["results"]["lookahead2"]["first"]["points"]  # of those that fill up alone
+    points = found["results"]["attack2"]["first"]["points"]  # of those that fill up alone
     assert points == [-1.0, -1.0, -1.0]

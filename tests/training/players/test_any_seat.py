@@ -69,7 +69,7 @@ def test_a_person_against_drawn_actions(agent, played):
 
 def test_who_plays_the_others_where_nobody_is_named(agent, played):
     _, out, _ = played("q\n", "--env", NIM, "--set", "players=4", "--seat", "3")
-    assert "Seats: 0 random 1, 1 random 2, 2 random 3, 3 You." in out
+    assert "Seats: 0 random #1, 1 random #2, 2 random #3, 3 You." in out
     status, _, error = played("q\n", "--env", RACE)
     assert status == 2
     assert "--against must be given: nobody plays the others by default here" in error

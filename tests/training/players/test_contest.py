@@ -1,6 +1,7 @@
 """Players at one table: duplicate deals, every rotation, points, wins and ratings."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
 from training.evaluation.standings import show
 from training.players.contest_table import find_table
+from training.players.names import load_who
 from training.run.folder import RunError
+from training.run.machine import ROOT
 
 from .met import NIM
 from .tables import FirstLegal, play_table, rank_by_points
@@ -134,6 +137,28 @@ def test_sampled_actions_are_another_player(agent, tmp_path, capsys):
         False,
     )
     assert best["nim2"]["points"] != drawn["nim2"]["points"]
+
+
+def test_a_folder_that_is_no_run_does_not_hide_a_bot(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rule_hard").mkdir()
+    (tmp_path / "runs/heuristic").mkdir(parents=True)
+    assert load_who("rule_hard") == "rule_hard"
+    assert load_who("heuristic") == "heuristic"
+
+
+@pytest.mark.parametrize("where", [".", "runs"])
+def test_a_run_with_the_name_of_a_bot_is_named_by_its_path(tmp_path, monkeypatch, where):
+    monkeypatch.chdir(tmp_path)
+    run = tmp_path / where / "heuristic"
+    run.parent.mkdir(exist_ok=True)
+    run.symlink_to(ROOT / "pretrained/skullking")
+    path = f"{where}/heuristic"
+    with pytest.raises(
+        ConfigError, match=rf"who='heuristic' .* must be the path {re.escape(path)},"
+    ):
+        load_who("heuristic")
+    assert load_who(path).env == "SkullKingFlat-v0"
 
 
 def test_who_cannot_come_is_named(trained):

@@ -60,7 +60,7 @@ def test_bids_stay_secret_until_all_are_made(monkeypatch, capsys):
     assert "Bids" not in out
     assert "how many tricks" in out.lower()
     _, out, _ = played(monkeypatch, capsys, "1\nq\n", "--against", AGENT, "rule_hard")
-    assert re.search(r"Bids: You 1, skullking-ppo 1 \d, rule_hard \d, skullking-ppo 2 \d\.", out)
+    assert re.search(r"Bids: You 1, skullking-ppo #1 \d, rule_hard \d, skullking-ppo #2 \d\.", out)
 
 
 def test_what_is_illegal_is_refused_politely(monkeypatch, capsys):
@@ -122,7 +122,7 @@ def test_moves_by_name():
     assert parse_action("esc", legal) == 0
     assert parse_action("4", legal) == 4
     assert parse_action("3", legal) is None
-    assert number_names(["a", "b", "a"]) == ["a 1", "b", "a 2"]
+    assert number_names(["a", "b", "a"]) == ["a #1", "b", "a #2"]
 
 
 @pytest.mark.slow

@@ -310,12 +310,29 @@ def test_a_person_is_advised_on_own_decisions_alone(who, person, capsys, monkeyp
     shown = capsys.readouterr().out
     asked = shown.count("advice: ")
     assert asked == 5  # one for each question, the last of which was left
-    assert 0 < shown.count("thought for") < asked  # bids are not searched
+    assert 0 < shown.count("thought for") < asked  # of a single card nothing is searched
     for block in shown.split("thought for")[1:]:
         hand = shown[: shown.index(block)].rpartition("Your hand")[2]
         for line in block.partition("advice")[0].splitlines()[2:]:
             name = re.match(r"▶?\s+(.*?)\s{2,}", line)
-            assert name is None or name[1] in hand
+            assert name is None or name[1].startswith("bid ") or name[1] in hand
+
+
+@pytest.mark.parametrize(
+    ("who", "bid"),
+    [
+        (
+            "pretrained/skullking",
+            r"bid [01]: .* points ahead of the others, the mean of \d+ worlds.",
+        ),
+        ("search:pretrained/skullking,worlds=2", "The network plays bid [01] with "),
+    ],
+)
+def test_a_person_is_told_why_a_bid_is_advised(who, bid, person, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    person()
+    assert play.main(["--against", "heuristic", "--seed", "3", "--think", who]) == 0
+    assert re.search(f"^{bid}.*\n  advice: bid [01]$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_nobody_is_told_what_others_think(person, capsys):

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from fastenv.registry import ENVS
+from training.playing.decision import ADVICE
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -116,11 +117,13 @@ def test_reasons_are_shown_by_default_where_cards_are_hidden(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     begin(page, SKULL, seats=[(1, "heuristic"), (2, "heuristic"), (3, "heuristic")])
     page.wait_for_selector("#thought .reason", timeout=SEEN)
-    assert page.input_value("#thinker") == "search:pretrained/skullking,worlds=32"
-    assert page.inner_text("#thought .reason").startswith("The network plays ")
+    assert page.input_value("#thinker") == f"search:pretrained/skullking-2,{ADVICE}"
+    assert " points ahead of the others, the mean of " in page.inner_text("#thought .reason")
+    assert page.locator("#thought tr.chosen").count() == 1
     page.locator(".choices button").first.click()
     points = "(document.querySelector('#thought .reason') || {textContent: ''}).textContent"
-    while "points ahead" not in page.evaluate(points):
+    is_bid = "studio.play.last[0].scene.phase === 'BID'"
+    while page.evaluate(is_bid) or "points ahead" not in page.evaluate(points):
         wait(page, "studio.play.last[0].yours")
         before = last(page)["index"]
         page.locator(".card.legal, .choices button").first.click()
@@ -482,7 +485,7 @@ def test_seats_are_named(page):
     assert page.locator(".who").all_inner_texts() == ["You", "Opponent"]
     begin(page, SKULL)
     said = page.inner_text("#head")
-    assert "You against skullking 1, skullking 2 and skullking 3" in said
+    assert "You against skullking-2 #1, skullking-2 #2 and skullking-2 #3" in said
 
 
 def test_who_watches_need_not_start_it(page):

@@ -123,6 +123,16 @@ def test_a_committed_agent_shows_the_evaluation_of_its_card():
     assert listed["pretrained/prospector"]["result"].startswith("net profit ")
 
 
+def test_the_newest_runs_come_first_and_own_ones_before_agents(tmp_path):
+    begun = {"runs/old": "2026-01-02", "runs/new": "2026-02-01", "agents/a": "2026-03-01"}
+    for name, day in {**begun, "agents/b": "2026-04-01", "agents/c": None}.items():
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "config.json").write_text(json.dumps({"created": day, "config": {}}))
+    found = runs.listed(Places(tmp_path / "runs", tmp_path / "agents"))
+    agents = [f"pretrained/{name}" for name in "bac"]
+    assert [entry["name"] for entry in found] == ["new", "old", *agents]
+
+
 def test_a_card_that_nobody_can_read_is_noted(tmp_path):
     (tmp_path / "config.json").write_text('{"config": {"env": "SkullKingFlat-v0"}}')
     (tmp_path / "README.md").write_text("---\nlicense: [\n---\n")

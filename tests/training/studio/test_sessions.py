@@ -14,6 +14,7 @@ from tests.slow import late
 from tests.training.studio.conftest import AGENT
 from training import load_policy
 from training.players.value import find_value
+from training.playing.decision import ADVICE
 from training.studio import forms, kept
 from training.studio.seating import fill
 
@@ -135,7 +136,7 @@ def test_the_reasons_of_points_add_up(asked):
         paid, rounds = {}, 0
         for line in lines:
             if found := re.match(r"Round \d+ is over: (.*)\.$", line):
-                paid = dict(re.findall(r"(\w[\w ]*?) ([+-]\d+) \(-?\d+\)", found[1]))
+                paid = dict(re.findall(r"(\w[\w #]*?) ([+-]\d+) \(-?\d+\)", found[1]))
                 rounds += 1
             elif found := re.match(r"(.+) bid (\d+) and won (\d+)(.*?): (.*)\.$", line):
                 name, bid, won, off, why = found.groups()
@@ -290,8 +291,8 @@ def test_fields_of_an_observation_stand_where_their_bytes_are(asked):
 @pytest.mark.parametrize(
     ("players", "adviser"),
     [
-        (["person", "heuristic"], "search:pretrained/skullking,worlds=32"),
-        (["person", "random", AGENT], f"search:{AGENT},worlds=32"),
+        (["person", "heuristic"], f"search:pretrained/skullking-2,{ADVICE}"),
+        (["person", "random", AGENT], f"search:{AGENT},{ADVICE}"),
         (["person", f"search:{AGENT},worlds=4"], f"search:{AGENT},worlds=4"),
         (["heuristic"], None),  # nothing is hidden from who watches
     ],
@@ -307,19 +308,26 @@ def test_nobody_advises_by_default_where_nobody_hides_anything(asked, env):
     assert asked.last("table")["adviser"] is None
 
 
+def is_bidding(asked):
+    return asked.last("view")["scene"]["phase"] == "BID"
+
+
 def test_the_adviser_by_default_gives_reasons_for_bids_and_cards(asked):
     begin(asked)
     who = asked.last("table")["adviser"]
     bid = asked.ask("think", on=True, who=who)["thought"]
-    assert bid["advice"]["reason"].startswith("The network plays ")
-    assert bid["advice"]["probabilities"]
     assert bid["played"] is None  # others give no reasons
-    while "searched" not in (asked.last("thought")["advice"] or {}):
+    asked.ask("act", action=asked.last("view")["legal"][0][0])
+    asked.go_on()
+    only = asked.last("thought")["advice"]  # one card
+    while "searched" not in asked.last("thought")["advice"] or is_bidding(asked):
         asked.ask("act", action=asked.last("view")["legal"][0][0])
         asked.go_on()
-    advice = asked.last("thought")["advice"]
-    assert "points ahead of the others, the mean of " in advice["reason"]
-    assert advice["milliseconds"] < 1000
+    for advice in (bid["advice"], asked.last("thought")["advice"]):
+        assert "points ahead of the others, the mean of " in advice["reason"]
+        assert advice["milliseconds"] < 1000
+    assert only["reason"].endswith(" with 100 %.")
+    assert only["note"] == "Nothing was searched here: there is nothing to choose."
 
 
 def test_why_the_adviser_by_default_says_nothing_is_noted(asked):
@@ -327,7 +335,7 @@ def test_why_the_adviser_by_default_says_nothing_is_noted(asked):
     said = asked.ask("think", on=True, who=asked.last("table")["adviser"])
     assert "refused" not in said
     assert said["thought"]["advice"] is None
-    assert said["thought"]["note"].startswith("search:skullking cannot think about this game: ")
+    assert said["thought"]["note"].startswith("search:skullking-2 cannot think about this game: ")
     asked.ask("think", on=True)
     assert asked.last("thought")["note"] == ""
 

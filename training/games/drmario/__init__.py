@@ -9,7 +9,8 @@ from training.run.games import Column, Family, GameTraining, TableRules
 
 # Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
 PLACING = ("lookahead3", "lookahead2", "greedy", "first", "random")
-MATCHING = PLACING[1:]  # of which the first is whom a match is played against
+# Of which the first is whom a match is played against: who attacks beats who looks as far ahead.
+MATCHING = ("attack2", *PLACING[1:])
 STEERING = PLACING[2:]  # which are asked in every frame
 
 _FAMILY = Family(

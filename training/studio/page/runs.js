@@ -28,7 +28,7 @@ export class Runs {
           onchange: (event) => this.choose(run.name, event.target.checked),
         })),
         h("th", { scope: "row" }, h("label", { for: `run-${run.name}` }, run.name)),
-        cell("begun", run.created ? run.created.slice(0, 10) : "–"), cell("environment", run.env), cell("trainer", run.trainer),
+        h("td", { class: "date", "data-head": "begun" }, run.created ? run.created.slice(0, 10) : "–"), cell("environment", run.env), cell("trainer", run.trainer),
         cell("how well it plays", run.result || "–"), cell("status", run.status || "–"),
         cell("decisions", run.steps === null ? number(run.total_steps) : `${number(run.steps)} of ${number(run.total_steps)}`, true))))));
   }

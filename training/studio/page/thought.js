@@ -4,6 +4,7 @@ import { h, s, replace, number } from "./dom.js";
 import { visitMaps } from "./tiles.js";
 
 const FEW = 64; // numbers of a field that are written out
+const ADVICE = "worlds=32,decisions=all"; // as of who advises by default
 
 export class Thought {
   constructor(root, send, play) {
@@ -19,7 +20,7 @@ export class Thought {
 
   draw(table) {
     const about = this.play.game && this.play.game.env === table.env ? this.play.game : { agents: [], bots: [] };
-    const names = [...about.agents, ...about.agents.map((name) => `search:${name},worlds=32`), ...about.bots.map((name) => `search:${name},worlds=32`)];
+    const names = [...about.agents, ...[...about.agents, ...about.bots].map((name) => `search:${name},${ADVICE}`)];
     if (table.adviser && !names.includes(table.adviser)) names.unshift(table.adviser);
     if (!this.chosen || !["", ...names].includes(this.who)) Object.assign(this, { who: table.adviser || "", chosen: false });
     const choose = () => this.choose();
