@@ -12,12 +12,14 @@ import numpy as np
 
 from fastenv.errors import FastEnvError, show_reason
 from fastenv.rng import Rng, splitmix64
+from fastenv.testing.laws import FIVE
 from training.foreign.spaces import Actions, ForeignError
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
 MASKS = ("action_mask", "action_masks")  # names of a mask in an info
 MOST_PAID = float(np.finfo(np.float32).max)
+RAISED = (Exception, SystemExit)  # by an environment: some leave the program in a step
 MOST_SEED = (1 << 31) - 1  # that every environment takes
 
 
@@ -137,7 +139,7 @@ class LiveLane(Lane, ABC):
             self._step(action)
         except FastEnvError:
             raise
-        except Exception as error:
+        except RAISED as error:
             raise _explain(self.who, "step", error) from error
 
     @abstractmethod
@@ -168,11 +170,11 @@ def call(who: str, what: str) -> Iterator[None]:
         yield
     except FastEnvError:
         raise
-    except Exception as error:
+    except RAISED as error:
         raise _explain(who, what, error) from error
 
 
-def _explain(who: str, what: str, error: Exception) -> ForeignError:
+def _explain(who: str, what: str, error: BaseException) -> ForeignError:
     return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
 
 
@@ -196,16 +198,31 @@ class SingleLane(LiveLane):
             self._masks = None
 
     def _reset(self, seed: int | None) -> None:
-        self.obs, info = self.env.reset(seed=seed)
+        started = self.env.reset(seed=seed)
+        self._check_count("reset", started, 2, "(observation, info)")
+        self.obs, info = started
         self._read_mask(info)
 
     def _step(self, action: int) -> None:
-        out = self.env.step(self.actions.decode(action))
-        self.obs, reward, terminated, truncated, info = out
+        stepped = self.env.step(self.actions.decode(action))
+        self._check_count("step", stepped, 5, FIVE)
+        self.obs, reward, terminated, truncated, info = stepped
         self.paid = as_paid(self.who, reward)
         self.done = TERMINATED if terminated else TRUNCATED if truncated else RUNNING
         if not self.done:
             self._read_mask(info)
+
+    def _check_count(self, what: str, returned: Any, count: int, names: str) -> None:
+        """Refuse what is not as Gymnasium's interface has it, such as that of its first versions.
+
+        Raises
+        ------
+        ForeignError
+        """
+        if len(returned) != count:
+            raise ForeignError(
+                f"{self.who}: {what} returned {len(returned)} values: must be {names}"
+            )
 
     def _read_mask(self, info: dict[str, Any]) -> None:
         mask = mask_of(info)
