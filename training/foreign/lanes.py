@@ -13,11 +13,11 @@ import numpy as np
 from fastenv.errors import FastEnvError, show_reason
 from fastenv.rng import Rng, splitmix64
 from fastenv.testing.laws import FIVE
+from fastenv.testing.masks import find_mask, find_method
 from training.foreign.spaces import Actions, ForeignError
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
-MASKS = ("action_mask", "action_masks")  # names of a mask in an info
 MOST_PAID = float(np.finfo(np.float32).max)
 RAISED = (Exception, SystemExit)  # by an environment: some leave the program in a step
 MOST_SEED = (1 << 31) - 1  # that every environment takes
@@ -178,24 +178,15 @@ def _explain(who: str, what: str, error: BaseException) -> ForeignError:
     return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
 
 
-def mask_of(info: Mapping[str, Any]) -> Any:
-    """Return the mask in an info; None without one."""
-    return next((info[name] for name in MASKS if info.get(name) is not None), None)
-
-
 class SingleLane(LiveLane):
     """An environment of Gymnasium.
 
-    Its mask is ``action_mask`` or ``action_masks`` of its info, or what its method ``action_masks``
-    returns.
+    Its mask is found as :func:`fastenv.testing.masks.find_mask` does.
     """
 
     def __init__(self, who: str, env: Any, actions: Actions) -> None:
         super().__init__(who, env, actions)
-        try:
-            self._masks = env.get_wrapper_attr("action_masks")
-        except AttributeError:
-            self._masks = None
+        self._ask = find_method(env)
 
     def _reset(self, seed: int | None) -> None:
         started = self.env.reset(seed=seed)
@@ -225,9 +216,7 @@ class SingleLane(LiveLane):
             )
 
     def _read_mask(self, info: dict[str, Any]) -> None:
-        mask = mask_of(info)
-        if mask is None and self._masks is not None:
-            mask = self._masks()
+        mask = find_mask(self._ask, info, self.obs)
         self.mask = None if mask is None else self.actions.read_mask(mask)
 
 
@@ -254,9 +243,9 @@ class AgentsLane(LiveLane):
 
     def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
         """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
-        mask = mask_of(info)
+        mask = find_mask(None, info, observation)
         if isinstance(observation, dict) and {*observation} == {"observation", "action_mask"}:
-            observation, mask = observation["observation"], observation["action_mask"]
+            observation = observation["observation"]
         # The classic games write into what they returned before.
         self.obs[k] = np.array(observation) if isinstance(observation, np.ndarray) else observation
         self.mask[k] = self.actions.read_mask(mask) if acts and mask is not None else None

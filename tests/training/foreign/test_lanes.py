@@ -174,6 +174,15 @@ def test_numbers_of_several_actions():
     assert engine.mask[0].tolist() == [int(each) for each in legal]
 
 
+@walk("name", ["MaskInObservation", "MasksInInfo", "masked_in_the_middle"])
+def test_masks_are_found_where_a_check_finds_them(name):
+    engine = envs.make_engine(f"tests.testing.odd:{name}", 2)
+    engine.reset_many(seeds=0)
+    for _ in range(3):
+        assert engine.mask.tolist() == [[1, 0, 1]] * 2
+        engine.step_many(np.full(2, 2))
+
+
 def test_a_mask_of_combinations_is_told_from_one_of_values_by_its_shape():
     """Where both have as many entries, as of two numbers of two values."""
     actions = Actions("x", spaces.MultiDiscrete([2, 2]))
