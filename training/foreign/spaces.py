@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from fastenv.errors import ConfigError, show
+from fastenv.testing.values import parts_of
 from training.run.games import ForeignError
 
 __all__ = ["Actions", "ForeignError", "Observation"]
@@ -165,9 +167,9 @@ class Leaf:
     @cached_property
     def _one_hots(self) -> list[tuple[int, int, int]]:
         """First value, number of values and place of the one-hot of each number."""
-        first, sizes = _sizes(self.space)
-        offsets = [0, *np.cumsum(sizes)[:-1].tolist()]
-        return list(zip(first, sizes, offsets, strict=True))
+        parts = parts_of(self.space)
+        ends = accumulate(size for size, _ in parts)
+        return [(start, size, end - size) for (size, start), end in zip(parts, ends, strict=True)]
 
     def _write_one_hot(self, who: str, value: Any, out: Array) -> None:
         parts, numbers = self._one_hots, np.asarray(value).reshape(-1)
@@ -182,14 +184,6 @@ class Leaf:
 
     def _refuse(self, who: str, what: str, error: Exception | None = None) -> NoReturn:
         raise ForeignError(f"{who}: the observation{self._part} {what}") from error
-
-
-def _sizes(space: Space) -> tuple[list[int], list[int]]:
-    """Return first value and number of values of each number of a space of whole numbers."""
-    if isinstance(space, spaces.Discrete):
-        return [int(space.start)], [int(space.n)]
-    assert isinstance(space, spaces.MultiDiscrete)
-    return space.start.reshape(-1).tolist(), space.nvec.reshape(-1).tolist()
 
 
 def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
@@ -208,7 +202,7 @@ def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterato
         shape = space.shape or (1,)
         yield Leaf(name, path, space, np.dtype(np.uint8), shape, 0.0, 1.0)
     elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
-        width = sum(_sizes(space)[1])
+        width = sum(size for size, _ in parts_of(space))
         if width > MOST_VALUES:
             raise ConfigError(
                 f"{who}: observation {name or 'space'} {space} has {width:,} values, of which at "
@@ -369,7 +363,7 @@ class Actions:
         """Values of each number of an action."""
         if isinstance(self.space, spaces.MultiBinary):
             return [2] * int(np.prod(self.space.shape))
-        return _sizes(self.space)[1]
+        return [size for size, _ in parts_of(self.space)]
 
     @cached_property
     def count(self) -> int:
