@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 ENVS: dict[str, Entry] = {}  # by id, without the namespace
 # Asked in turn for a name that is not among them; see `register_finder`.
 Find = Callable[[str], Entry | None]
-_FINDERS: list[Find] = []
+_FINDERS: dict[Find, str] = {}  # with the names that each takes, in words
 _FOUND: dict[str, Entry] = {}
 
 
@@ -53,15 +53,17 @@ def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]])
         ENVS[env_id] = Entry(load, fixed)
 
 
-def register_finder(find: Find) -> None:
+def register_finder(find: Find, takes: str = "") -> None:
     """Register a function that makes games of names that are no ids here.
 
     Parameters
     ----------
     find : callable
         Takes a name, and returns its entry or None. It is asked once for a name that it knows.
+    takes : str
+        Which names those are, for whoever gives a name that nobody knows.
     """
-    _FINDERS.append(find)
+    _FINDERS[find] = takes
 
 
 def list_envs() -> list[str]:
@@ -86,7 +88,9 @@ def short_id(env_id: str) -> str:
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
     if name not in ENVS and not _is_found(name):
-        message = f"id {show(env_id)}: must be one of {', '.join(list_envs())}"
+        others = filter(None, _FINDERS.values())
+        known = " or ".join([", ".join(list_envs()), *others])
+        message = f"id {show(env_id)}: must be one of {known}"
         raise ConfigError(with_nearest(message, name, ENVS))
     return name
 

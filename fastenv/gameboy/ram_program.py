@@ -539,7 +539,9 @@ def _extended(path: str | Path, where: str, folder: Path | None, depth: int) -> 
             f"{where}: {EXTENDS}={show(base)} must be a map of ours or a file, at most {_DEPTH} of "
             "which extend one another."
         )
-    found = _extended(base, f"{where}: {EXTENDS}", None if ours else source.parent, depth - 1)
+    # However many extend one another, a message says so once.
+    inside = f"{where.removesuffix(f': {EXTENDS}')}: {EXTENDS}"
+    found = _extended(base, inside, None if ours else source.parent, depth - 1)
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: {EXTENDS}={show(base)} must have an object.")
     return _merged(found, value)

@@ -58,6 +58,11 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
     content = read_regular(path, _LONGEST_HEADER + max(sizes))
     head, _, body = content.partition(b"\n")
     header = _header(head)
+    if "format" not in header:
+        raise StateError(
+            f"{name}: it must be a save state of fastenv or PyBoy, a bank (.npz), or what a "
+            "battery kept (.sav, .srm, .ram); of another emulator take the battery's file"
+        )
     for field, wanted in (("format", FORMAT), ("version", VERSION)):
         if header.get(field) != wanted:
             raise StateError(f"{name}: {field} is {show(header.get(field))}, must be {wanted!r}")

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from fastenv.testing.laws import CLOSE, OWNED, RESET, Laws
+from fastenv.testing.masks import find_mask, find_method
 from fastenv.testing.report import Fault, Finding, Kind, Missing, Refused
 from fastenv.testing.search import sample
-from fastenv.testing.tracks import Frame, ParallelTrack, Track, TurnsTrack, find_mask, find_method
+from fastenv.testing.tracks import Frame, ParallelTrack, Track, TurnsTrack
 from fastenv.testing.values import first_difference, say_error, show
 
 WORLDS_DRAWN = 3  # of a position and an agent

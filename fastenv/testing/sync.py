@@ -10,9 +10,10 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import find_function, write_value
+from fastenv.testing.masks import find_mask, find_method
 from fastenv.testing.report import Call, Fault, Refused
 from fastenv.testing.stress import Tracks
-from fastenv.testing.tracks import Actions, Frame, Track, find_mask, find_method
+from fastenv.testing.tracks import Actions, Frame, Track
 from fastenv.testing.values import first_difference, say_error, show, to_action
 
 OUTCOME = "outcome (observation, reward, terminated)"

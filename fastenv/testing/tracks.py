@@ -12,13 +12,12 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fastenv.engine import BatchEngine
@@ -34,12 +33,12 @@ from fastenv.testing.laws import (
     VECTOR,
     Laws,
 )
+from fastenv.testing.masks import FIELDS, find_mask, find_method
 from fastenv.testing.report import Call
 from fastenv.testing.values import keep, of_lane, overwrite, parts_of, say_error, to_action
 
 Frame = dict[tuple[str, str], Any]
 Actions = dict[str, Any]  # plain actions by who chooses
-MASKS = ("action_masks", "valid_action_mask")  # methods that return them
 PAID = ("reward", "terminated", "truncated")
 ACTIONS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
@@ -186,47 +185,6 @@ class Track(ABC):
         except Exception as error:
             rule = "an environment can be closed at any time"
             self.laws.hold(False, rule, CLOSE, say_error(error), "nothing raised")
-
-
-def find_method(env: Any) -> Callable[[], Any] | None:
-    """Return what asks an environment, its wrappers or the lanes of a vector for masks, or None."""
-    game = getattr(env, "unwrapped", env)
-    for name in MASKS:
-        method = getattr(env, name, getattr(game, name, None))
-        if isinstance(env, gymnasium.Env) and env.has_wrapper_attr(name):
-            method = env.get_wrapper_attr(name)
-        if callable(method):
-            return method  # type: ignore[no-any-return]
-        # To ask lanes of processes for what they have not would end them.
-        is_known = isinstance(game, (SyncVectorEnv, AsyncVectorEnv))
-        if is_known and all(game.call("has_wrapper_attr", name)):
-            return partial(game.call, name)
-    return None
-
-
-def find_mask(
-    ask: Callable[[], Any] | None, info: Any, observation: Any = None, lane: int | None = None
-) -> Any:
-    """Return the mask of legal actions, or None where there is none.
-
-    Parameters
-    ----------
-    ask : callable, optional
-        Asked where neither observation nor info has an ``"action_mask"``.
-    info, observation : object
-        Of an environment, or of all lanes of a vector.
-    lane : int, optional
-        Of a vector, whose infos may say which lanes have a mask.
-    """
-    shown = [each for each in (observation, info) if isinstance(each, Mapping)]
-    given = next((each for each in shown if "action_mask" in each), None)
-    if given is None:
-        masks = None if ask is None else ask()
-    else:
-        masks = given["action_mask"]
-        if lane is not None and not given.get("_action_mask", np.ones(lane + 1))[lane]:
-            return None
-    return masks if masks is None or lane is None else masks[lane]
 
 
 class Pulse:
@@ -427,7 +385,7 @@ def lane_info(infos: Any, lane: int) -> dict[str, Any]:
     """Return the info of a lane from a vector's infos, without that of the final step."""
     found: dict[str, Any] = {}
     for key, value in infos.items():
-        if key.startswith(("_", "final_")) or key == "action_mask":
+        if key.startswith(("_", "final_")) or key in FIELDS:
             continue
         given = infos.get(f"_{key}")
         if given is not None and not given[lane]:

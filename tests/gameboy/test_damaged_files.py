@@ -174,7 +174,7 @@ def test_a_bank_that_expands_is_refused_before_it_does(tmp_path, monkeypatch):
 )
 def test_a_save_state_whose_header_cannot_be_read(tmp_path, text):
     (tmp_path / "deep").write_bytes(text + b"\n")
-    with pytest.raises(StateError, match="format is None"):
+    with pytest.raises(StateError, match="must be a save state of fastenv or PyBoy"):
         load_starts(tmp_path / "deep", ROM)
 
 

@@ -76,7 +76,7 @@ def test_other_headers_are_refused(saved, fields, message):
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "other"
     path.write_bytes(content)
-    with pytest.raises(StateError, match="other: format is None"):
+    with pytest.raises(StateError, match="other: it must be a save state of fastenv or PyBoy"):
         load_state(path, CARTRIDGE)
 
 

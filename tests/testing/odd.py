@@ -100,6 +100,13 @@ class Strict(Walk):
     illegal = 1
 
 
+class MasksInInfo(Strict):
+    """Names its mask as the methods of others are called."""
+
+    def info(self) -> dict[str, Any]:
+        return {"action_masks": [1, 0, 1]}
+
+
 class Masker(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Gives masks as the wrapper of sb3-contrib does."""
 

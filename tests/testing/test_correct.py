@@ -14,6 +14,7 @@ import pytest
 import fastenv
 from benchmarks.correct import COMPARED, summarise
 from fastenv.adapters import pettingzoo
+from fastenv.games import SMALL
 from fastenv.registry import short_id
 from fastenv.scaffold import new_game
 from fastenv.testing.factories import Source, source_of
@@ -79,7 +80,7 @@ def test_classic_games_of_pettingzoo(name):
     assert_clean(f"pettingzoo.classic.{name}", 2, copies=False)
 
 
-@walk("env_id", [each if each in QUICK else late(each)[0] for each in OURS])
+@walk("env_id", [each if each in QUICK else late(each)[0] for each in (*OURS, *SMALL)])
 def test_ids_of_fastenv(env_id):
     assert_clean(env_id, 1 if env_id in QUICK else 3)
 

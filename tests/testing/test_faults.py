@@ -100,6 +100,7 @@ def test_games_as_they_should_be_have_no_fault(game):
         odd.WithLock,
         odd.MasksOfParts,
         odd.MaskInObservation,
+        odd.MasksInInfo,
         odd.masked_in_the_middle,
         odd.masked_lanes,
         odd.masks_of_some_lanes,

@@ -18,9 +18,9 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 from fastenv.errors import ConfigError, FastEnvError, show_reason
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
+from fastenv.testing.masks import find_masks, find_method
 from fastenv.testing.values import first_difference, keep, of_lane
 from training.foreign.lanes import (
-    MASKS,
     RUNNING,
     TERMINATED,
     TRUNCATED,
@@ -258,6 +258,7 @@ class VectorLanes(BatchLanes):
         super().__init__(game, batch)
         self.env = game.make_vector(len(batch.states))
         self._mode = game.form.mode
+        self._ask = find_method(self.env)
         self._idle = np.zeros(len(batch.states), np.bool_)  # has ended, and waits for a reset
         self._new: dict[int, tuple[Any, Any]] = {}  # observation and mask of episodes begun inside
         self._has_begun = False
@@ -291,7 +292,7 @@ class VectorLanes(BatchLanes):
             options = {"options": {"reset_mask": chosen}}
         with call(who, "reset"):
             obs, infos = self.env.reset(seed=numbers, **options)
-            masks = self._masks(infos)
+            masks = find_masks(self._ask, infos, obs, count)
             for i in seeds if some else range(count):
                 self._look(i, obs, masks[i])
         self._has_begun = True
@@ -317,7 +318,7 @@ class VectorLanes(BatchLanes):
         """Take over what a step returned; rewards and ends of the lanes that were to move."""
         obs, rewards, terminated, truncated, infos = stepped
         who, same_step = self.game.name, self._mode is AutoresetMode.SAME_STEP
-        final, masks = infos.get("final_obs"), self._masks(infos)
+        final, masks = infos.get("final_obs"), find_masks(self._ask, infos, obs, len(self.games))
         for i, lane in enumerate(self.games):
             over = bool(terminated[i] or truncated[i])
             if i in moved:
@@ -336,57 +337,13 @@ class VectorLanes(BatchLanes):
                 self._new[i] = lane.obs, lane.mask
                 lane.obs = keep(of_lane(final, i))
 
-    def _masks(self, infos: Mapping[str, Any]) -> list[Any]:
-        return masks_of(self.env, infos, len(self.games), self.game.form.masks_by_method)
-
     def _look(self, i: int, obs: Any, mask: Any) -> None:
         lane = self.games[i]
         lane.obs = keep(of_lane(obs, i))
         lane.mask = None if mask is None else self.game.form.actions.read_mask(mask)
 
 
-def masks_of(env: Any, infos: Mapping[str, Any], count: int, by_method: bool) -> list[Any]:
-    """Return the mask of each lane of a vector; None where a lane has none.
-
-    Parameters
-    ----------
-    env : VectorEnv
-    infos : mapping
-        Of its last reset or step. Lanes that said nothing there are 0 in ``_action_mask``.
-    count : int
-        Lanes.
-    by_method : bool
-        Whether it or its lanes have a method ``action_masks``.
-    """
-    for name in MASKS:
-        masks, there = infos.get(name), infos.get(f"_{name}")
-        if masks is not None:
-            return [masks[i] if there is None or there[i] else None for i in range(count)]
-    if not by_method:
-        return [None] * count
-    inner: Any = env.unwrapped
-    own = getattr(inner, "action_masks", None)
-    return [*(inner.call("action_masks") if own is None else own())]
-
-
-def has_mask_method(env: VectorEnv) -> bool:
-    """Return whether a vector or its lanes have a method ``action_masks``.
-
-    A call would tell, but processes that lack it say so at length and end.
-    """
-    inner: Any = env.unwrapped
-    if isinstance(inner, SyncVectorEnv):
-        return inner.envs[0].has_wrapper_attr("action_masks")
-    if isinstance(inner, AsyncVectorEnv):
-        one = inner.env_fns[0]()
-        try:
-            return one.has_wrapper_attr("action_masks")
-        finally:
-            close_quietly(one)
-    return hasattr(inner, "action_masks")
-
-
-def resets_lanes(who: str, env: VectorEnv, actions: Actions, by_method: bool) -> bool:
+def resets_lanes(who: str, env: VectorEnv, actions: Actions) -> bool:
     """Return whether a vector of two lanes can reset one of them alone, by ``reset_mask``.
 
     The second lane must stay where it is when the first one is reset. That can be seen where it has
@@ -396,14 +353,14 @@ def resets_lanes(who: str, env: VectorEnv, actions: Actions, by_method: bool) ->
     gymnasiums: Any = (SyncVectorEnv, AsyncVectorEnv)
     if type(env) in gymnasiums:
         return True
-    rng = np.random.default_rng(0)
+    rng, ask = np.random.default_rng(0), find_method(env)
     for seed in range(TRIES):
         with call(who, "reset"):
             obs, infos = env.reset(seed=seed)
             first = keep(of_lane(obs, 1))
         for _ in range(MOVES):
             with call(who, "step"):
-                masks = masks_of(env, infos, 2, by_method)
+                masks = find_masks(ask, infos, obs, 2)
                 legal = [
                     np.arange(actions.count) if mask is None else np.flatnonzero(mask)
                     for mask in [None if m is None else actions.read_mask(m) for m in masks]

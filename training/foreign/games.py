@@ -29,7 +29,6 @@ from training.foreign.batches import (
     NO_SINGLE_RESETS,
     VectorLanes,
     WorkerLanes,
-    has_mask_method,
     resets_lanes,
 )
 from training.foreign.lanes import (
@@ -147,8 +146,7 @@ class Form:
         self.observation = Observation(name, env.single_observation_space)
         self.actions = Actions(name, env.single_action_space)
         _ = self.observation.dtype
-        self.masks_by_method = has_mask_method(env)
-        self.resets_lanes = resets_lanes(name, env, self.actions, self.masks_by_method)
+        self.resets_lanes = resets_lanes(name, env, self.actions)
         usual = AutoresetMode.NEXT_STEP  # as Gymnasium takes it where nothing is said
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", usual))
         if self.mode is not AutoresetMode.SAME_STEP and not self.resets_lanes:

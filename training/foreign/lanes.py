@@ -12,12 +12,14 @@ import numpy as np
 
 from fastenv.errors import FastEnvError, show_reason
 from fastenv.rng import Rng, splitmix64
+from fastenv.testing.laws import FIVE
+from fastenv.testing.masks import find_mask, find_method
 from training.foreign.spaces import Actions, ForeignError
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
-MASKS = ("action_mask", "action_masks")  # names of a mask in an info
 MOST_PAID = float(np.finfo(np.float32).max)
+RAISED = (Exception, SystemExit)  # by an environment: some leave the program in a step
 MOST_SEED = (1 << 31) - 1  # that every environment takes
 
 
@@ -137,7 +139,7 @@ class LiveLane(Lane, ABC):
             self._step(action)
         except FastEnvError:
             raise
-        except Exception as error:
+        except RAISED as error:
             raise _explain(self.who, "step", error) from error
 
     @abstractmethod
@@ -168,49 +170,53 @@ def call(who: str, what: str) -> Iterator[None]:
         yield
     except FastEnvError:
         raise
-    except Exception as error:
+    except RAISED as error:
         raise _explain(who, what, error) from error
 
 
-def _explain(who: str, what: str, error: Exception) -> ForeignError:
+def _explain(who: str, what: str, error: BaseException) -> ForeignError:
     return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
-
-
-def mask_of(info: Mapping[str, Any]) -> Any:
-    """Return the mask in an info; None without one."""
-    return next((info[name] for name in MASKS if info.get(name) is not None), None)
 
 
 class SingleLane(LiveLane):
     """An environment of Gymnasium.
 
-    Its mask is ``action_mask`` or ``action_masks`` of its info, or what its method ``action_masks``
-    returns.
+    Its mask is found as :func:`fastenv.testing.masks.find_mask` does.
     """
 
     def __init__(self, who: str, env: Any, actions: Actions) -> None:
         super().__init__(who, env, actions)
-        try:
-            self._masks = env.get_wrapper_attr("action_masks")
-        except AttributeError:
-            self._masks = None
+        self._ask = find_method(env)
 
     def _reset(self, seed: int | None) -> None:
-        self.obs, info = self.env.reset(seed=seed)
+        started = self.env.reset(seed=seed)
+        self._check_count("reset", started, 2, "(observation, info)")
+        self.obs, info = started
         self._read_mask(info)
 
     def _step(self, action: int) -> None:
-        out = self.env.step(self.actions.decode(action))
-        self.obs, reward, terminated, truncated, info = out
+        stepped = self.env.step(self.actions.decode(action))
+        self._check_count("step", stepped, 5, FIVE)
+        self.obs, reward, terminated, truncated, info = stepped
         self.paid = as_paid(self.who, reward)
         self.done = TERMINATED if terminated else TRUNCATED if truncated else RUNNING
         if not self.done:
             self._read_mask(info)
 
+    def _check_count(self, what: str, returned: Any, count: int, names: str) -> None:
+        """Refuse what is not as Gymnasium's interface has it, such as that of its first versions.
+
+        Raises
+        ------
+        ForeignError
+        """
+        if len(returned) != count:
+            raise ForeignError(
+                f"{self.who}: {what} returned {len(returned)} values: must be {names}"
+            )
+
     def _read_mask(self, info: dict[str, Any]) -> None:
-        mask = mask_of(info)
-        if mask is None and self._masks is not None:
-            mask = self._masks()
+        mask = find_mask(self._ask, info, self.obs)
         self.mask = None if mask is None else self.actions.read_mask(mask)
 
 
@@ -237,9 +243,9 @@ class AgentsLane(LiveLane):
 
     def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
         """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
-        mask = mask_of(info)
+        mask = find_mask(None, info, observation)
         if isinstance(observation, dict) and {*observation} == {"observation", "action_mask"}:
-            observation, mask = observation["observation"], observation["action_mask"]
+            observation = observation["observation"]
         # The classic games write into what they returned before.
         self.obs[k] = np.array(observation) if isinstance(observation, np.ndarray) else observation
         self.mask[k] = self.actions.read_mask(mask) if acts and mask is not None else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from math import prod
 from typing import Any, NoReturn
 
@@ -13,6 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from fastenv.errors import ConfigError, show
+from fastenv.testing.values import parts_of
 from training.run.games import ForeignError
 
 __all__ = ["Actions", "ForeignError", "Observation"]
@@ -80,6 +83,39 @@ class Leaf:
         out[...] = value if space.shape else np.reshape(value, 1)
         if self.dtype.kind == "f" and not np.isfinite(out).all():
             self._refuse(who, f"is {show(np.asarray(value).ravel().tolist())}: not finite")
+        if self._bounds:
+            self._check_bounds(who, out)
+
+    @cached_property
+    def _bounds(self) -> list[tuple[Array, Array]]:
+        """Least and largest of floating-point numbers; empty without, and once one was outside."""
+        if self._limits is not None:
+            return []
+        assert isinstance(self.space, spaces.Box)
+        with np.errstate(over="ignore"):  # as they are shown: rounding leads nobody out
+            low, high = (
+                bound.astype(self.dtype).reshape(self.shape)
+                for bound in (self.space.low, self.space.high)
+            )
+        return [(low, high)] if np.isfinite([low, high]).any() else []
+
+    def _check_bounds(self, who: str, out: Array) -> None:
+        """Warn once of a number outside its space: networks take it, and known games have some."""
+        low, high = self._bounds[0]
+        outside = (out < low) | (out > high)
+        if outside.any():
+            self._bounds.clear()
+            place = np.unravel_index(int(np.argmax(outside)), out.shape)
+            warnings.warn(
+                f"{who}: the observation{self._part} is {out[place]} at {[*map(int, place)]}, its "
+                f"space says {low[place]} to {high[place]}; such numbers are taken as they are",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    @property
+    def _part(self) -> str:
+        return f" {self.name!r}" if self.name else ""
 
     @cached_property
     def _limits(self) -> tuple[Array, Array] | None:
@@ -131,9 +167,9 @@ class Leaf:
     @cached_property
     def _one_hots(self) -> list[tuple[int, int, int]]:
         """First value, number of values and place of the one-hot of each number."""
-        first, sizes = _sizes(self.space)
-        offsets = [0, *np.cumsum(sizes)[:-1].tolist()]
-        return list(zip(first, sizes, offsets, strict=True))
+        parts = parts_of(self.space)
+        ends = accumulate(size for size, _ in parts)
+        return [(start, size, end - size) for (size, start), end in zip(parts, ends, strict=True)]
 
     def _write_one_hot(self, who: str, value: Any, out: Array) -> None:
         parts, numbers = self._one_hots, np.asarray(value).reshape(-1)
@@ -147,16 +183,7 @@ class Leaf:
             out[offset + int(place)] = 1
 
     def _refuse(self, who: str, what: str, error: Exception | None = None) -> NoReturn:
-        part = f" {self.name!r}" if self.name else ""
-        raise ForeignError(f"{who}: the observation{part} {what}") from error
-
-
-def _sizes(space: Space) -> tuple[list[int], list[int]]:
-    """Return first value and number of values of each number of a space of whole numbers."""
-    if isinstance(space, spaces.Discrete):
-        return [int(space.start)], [int(space.n)]
-    assert isinstance(space, spaces.MultiDiscrete)
-    return space.start.reshape(-1).tolist(), space.nvec.reshape(-1).tolist()
+        raise ForeignError(f"{who}: the observation{self._part} {what}") from error
 
 
 def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
@@ -175,7 +202,7 @@ def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterato
         shape = space.shape or (1,)
         yield Leaf(name, path, space, np.dtype(np.uint8), shape, 0.0, 1.0)
     elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
-        width = sum(_sizes(space)[1])
+        width = sum(size for size, _ in parts_of(space))
         if width > MOST_VALUES:
             raise ConfigError(
                 f"{who}: observation {name or 'space'} {space} has {width:,} values, of which at "
@@ -336,7 +363,7 @@ class Actions:
         """Values of each number of an action."""
         if isinstance(self.space, spaces.MultiBinary):
             return [2] * int(np.prod(self.space.shape))
-        return _sizes(self.space)[1]
+        return [size for size, _ in parts_of(self.space)]
 
     @cached_property
     def count(self) -> int:
@@ -368,13 +395,18 @@ class Actions:
         Raises
         ------
         ForeignError
-            A mask of another shape, or one without a legal action.
+            A mask of another shape, of other numbers, or one without a legal action.
         """
         try:
             entries = np.asarray(mask)
         except ValueError as error:  # a ragged list
             raise ForeignError(f"{self.who}: the action mask is {show(mask)}: ragged") from error
-        legal = entries.reshape(-1) != 0
+        flat = entries.reshape(-1)
+        legal = flat == 1
+        if entries.dtype != np.bool_ and not (legal | (flat == 0)).all():
+            raise ForeignError(
+                f"{self.who}: the action mask is {show(flat.tolist())}: must hold 0 and 1 alone"
+            )
         joined = len(self.sizes) > 1 and len(legal) == sum(self.sizes)
         if joined and entries.shape != tuple(self.sizes):
             parts = np.split(legal, np.cumsum(self.sizes)[:-1])

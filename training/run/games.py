@@ -313,4 +313,4 @@ def _find_foreign(name: str) -> ids.Entry | None:
     return entry
 
 
-ids.register_finder(_find_foreign)
+ids.register_finder(_find_foreign, "an id of Gymnasium, such as CartPole-v1, or module:name")

@@ -42,11 +42,16 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
         self.place = self.steps = 0
-        return self._show(), self._info()
+        shown = self._show(), self._info()
+        return (*shown, None) if self.wrong == "old reset" else shown
 
     def step(self, action: int) -> Any:
         if self.wrong == "raises":
             raise KeyError("a missing rung")
+        if self.wrong == "leaves":
+            raise SystemExit(3)
+        if self.wrong == "old step":
+            return self._show(), 0.0, False, {}
         if self.wrong in ("hangs", "slow"):
             time.sleep(600 if self.wrong == "hangs" else 0.3)
         if self.wrong == "dies":
@@ -70,6 +75,10 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
 
     def _info(self) -> dict[str, Any]:
         mask = np.array([1, 1, self.place % 2 == 0], np.int8)
+        if self.wrong == "logits":
+            mask = np.array([0, 0, -1e6])
+        if self.wrong == "unknown":
+            mask = np.full(3, np.nan)
         if self.wrong == "mask":
             mask = mask[:2]
         if self.wrong == "nothing" or (self.wrong == "blind" and self.place >= self.length):

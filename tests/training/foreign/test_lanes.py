@@ -174,6 +174,15 @@ def test_numbers_of_several_actions():
     assert engine.mask[0].tolist() == [int(each) for each in legal]
 
 
+@walk("name", ["MaskInObservation", "MasksInInfo", "masked_in_the_middle"])
+def test_masks_are_found_where_a_check_finds_them(name):
+    engine = envs.make_engine(f"tests.testing.odd:{name}", 2)
+    engine.reset_many(seeds=0)
+    for _ in range(3):
+        assert engine.mask.tolist() == [[1, 0, 1]] * 2
+        engine.step_many(np.full(2, 2))
+
+
 def test_a_mask_of_combinations_is_told_from_one_of_values_by_its_shape():
     """Where both have as many entries, as of two numbers of two values."""
     actions = Actions("x", spaces.MultiDiscrete([2, 2]))
@@ -424,6 +433,11 @@ def _play_a_step(engine):
         ("nothing", "the action mask allows no action"),
         ("reward", "the reward is nan: must be a finite number"),
         ("riches", "the reward is 1e+300: must be a finite number of float32"),
+        ("old reset", "reset returned 3 values: must be (observation, info)"),
+        ("old step", "step returned 4 values: must be (observation, reward, terminated, trunc"),
+        ("leaves", "step raised SystemExit: 3"),
+        ("logits", "the action mask is [0.0, 0.0, -1000000.0]: must hold 0 and 1 alone"),
+        ("unknown", "the action mask is [nan, nan, nan]: must hold 0 and 1 alone"),
     ],
 )
 def test_an_environment_that_breaks_its_word_is_named(wrong, message):
@@ -433,6 +447,22 @@ def test_an_environment_that_breaks_its_word_is_named(wrong, message):
             _play_a_step(engine)
         assert message in str(told.value)
         assert f"{HERE}:Ladder" in str(told.value)
+
+
+def test_a_number_outside_its_bounds_is_told_once_and_taken():
+    high = np.array([0.1, np.inf])  # 0.1 is less than the nearest float32
+    space = spaces.Box(-1, high, (2,), np.float64)
+    observation = Observation("that.one:Game", spaces.Dict({"at": space}))
+    out = np.zeros(1, observation.dtype)[0]
+    observation.write({"at": np.array([0.1, 7.0])}, out)
+    with pytest.warns(RuntimeWarning) as told:
+        observation.write({"at": np.array([-3.0, 0.0])}, out)
+    observation.write({"at": np.array([-4.0, 0.0])}, out)
+    assert out["at"].tolist() == [-4, 0]
+    assert [str(each.message) for each in told] == [
+        "that.one:Game: the observation 'at' is -3.0 at [0], its space says -1.0 to "
+        "0.10000000149011612; such numbers are taken as they are"
+    ]
 
 
 def test_an_environment_that_hangs_or_dies_is_named():

@@ -153,7 +153,7 @@ def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
         (["--env", "Pendulum-v1"], "is continuous"),
         (["--env", "no.such:env"], "no.such:env: No module named"),
         (["--env", f"{HERE}:Unlike"], "different observation spaces"),
-        (["--env", "NoSuch-v0"], "must be one of"),
+        (["--env", "NoSuch-v0"], "or an id of Gymnasium, such as CartPole-v1, or module:name"),
         (
             ["--env", f"{HERE}:Ladder", "--set", "env_options.wrong=raises"],
             f"error: {HERE}:Ladder: step raised KeyError: 'a missing rung'",
