@@ -1,4 +1,4 @@
-"""Trainings spread over processes: RLlib and torchrun beside one process of the native trainer.
+"""Trainings spread over processes and cores: RLlib and torchrun beside one process.
 
 Each is a whole short run (``training.train``) in processes of its own; they take turns. What a row
 says of a run is read from the folder of that run.
@@ -33,6 +33,7 @@ from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
+from training.run.option_layers import config_of
 
 MODE = "scale"
 WARMUP = 2  # iterations
@@ -55,6 +56,7 @@ COMMON: dict[str, Any] = {
     "checkpoints": {"every": 1 << 40},
 }
 ROLLOUT = RunConfig.from_mapping(COMMON).rollout
+MAKE_TRAIN = "skullking.yaml"
 
 
 @dataclass(frozen=True)
@@ -69,16 +71,37 @@ class Way:
         Over those that all have.
     ranks : int
         Processes of torchrun; 1 for none.
+    config : str or None
+        File of ``training/configs`` whose options it has in place of those that all have.
+    one_core : bool
+        Whether it may use one core alone.
     """
 
     iterations: int
     options: Mapping[str, Any] = field(default_factory=dict)
     ranks: int = 1
+    config: str | None = None
+    one_core: bool = False
 
     @property
     def rllib(self) -> bool:
         """Whether it needs Ray."""
         return self.options.get("trainer") == "rllib"
+
+    def all_options(self, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of its runs, but for their length.
+
+        Parameters
+        ----------
+        common : mapping
+            Options that all ways without a config have.
+        """
+        if self.config is None:
+            return merge(dict(common), dict(self.options))
+        path = machine.ROOT / "training/configs" / self.config
+        own = config_of(["--config", str(path)]).to_dict()
+        own["checkpoints"] |= COMMON["checkpoints"]
+        return merge(own, dict(self.options))
 
     def command(self) -> list[str]:
         """Make the command that starts ``training.train`` in its processes."""
@@ -98,12 +121,17 @@ def _make_rllib(iterations: int, runners: int, **options: Any) -> Way:
 # decisions of an iteration are the same.
 MORE_LANES: dict[str, Any] = {"num_envs": 512, "ppo": {"n_steps": 16}}
 TWICE_LANES: dict[str, Any] = {"num_envs": 128, "ppo": {"n_steps": 64}}
+# As chosen by default on one core and on two: the search has a thread beside that of the network.
+THREADS = {"env_threads": 1, "torch_threads": 1}
 WAYS = {
     "native": Way(32),
     "native, 2 threads": Way(32, {"torch_threads": 2}),
     "torchrun": Way(32, ranks=2),
     "native, more lanes": Way(32, MORE_LANES),
     "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
+    "make train, one core": Way(6, THREADS, config=MAKE_TRAIN, one_core=True),
+    "make train": Way(6, THREADS, config=MAKE_TRAIN),
+    "make train, torchrun": Way(6, THREADS, ranks=2, config=MAKE_TRAIN),
     "rllib": _make_rllib(10, 1),
     "rllib, 2 runners": _make_rllib(10, 2, **TWICE_LANES),
     "rllib, reference": _make_rllib(8, 1, backend="reference"),
@@ -180,12 +208,13 @@ def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
     ConfigError
         If it fails; with its last line.
     """
-    options = merge(dict(common), dict(way.options))
+    options = way.all_options(common)
     rollout = RunConfig.from_mapping(options).rollout
     options["total_steps"] = (WARMUP + iterations) * rollout
     with tempfile.TemporaryDirectory() as folder:
         load = machine.load()
-        return turn_of(*train(way.command(), options, Path(folder), "run", LIMIT_S), load)
+        at = Path(folder)
+        return turn_of(*train(way.command(), options, at, "run", LIMIT_S, way.one_core), load)
 
 
 def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
@@ -217,13 +246,17 @@ class Meter:
     command : sequence of str
     out : file
         For what it says.
+    one_core : bool
+        Whether its processes may use the first of this process's cores alone.
     """
 
-    def __init__(self, command: Sequence[str], out: IO[bytes]) -> None:
+    def __init__(self, command: Sequence[str], out: IO[bytes], one_core: bool = False) -> None:
         self._process = subprocess.Popen(
             command, cwd=machine.ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
         self._root = psutil.Process(self._process.pid)
+        if one_core:  # before it has imported anything, and so has looked at its cores
+            self._root.cpu_affinity(self._root.cpu_affinity()[:1])
         self._seen: dict[psutil.Process, float] = {}
         self._at: list[tuple[float, float, float]] = []
 
@@ -272,7 +305,12 @@ class Meter:
 
 
 def train(
-    command: Sequence[str], options: dict[str, Any], folder: Path, name: str, limit_s: float
+    command: Sequence[str],
+    options: dict[str, Any],
+    folder: Path,
+    name: str,
+    limit_s: float,
+    one_core: bool = False,
 ) -> tuple[RunFolder, Meter]:
     """Train to the end in other processes, without an evaluation.
 
@@ -286,6 +324,8 @@ def train(
         Takes the run, its config and what it says.
     name : str
     limit_s : float
+    one_core : bool
+        See :class:`Meter`.
 
     Raises
     ------
@@ -297,7 +337,7 @@ def train(
     files.write_json(config, options)
     arguments = ["--config", str(config), "--runs", str(folder), "--name", name, "--no-evaluation"]
     with log.open("wb") as out:
-        meter = Meter([*command, *arguments], out)
+        meter = Meter([*command, *arguments], out, one_core)
         code = meter.follow(limit_s)
     if code != 0:
         last = (log.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
@@ -326,6 +366,7 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
         "ranks": summary.get("ranks", 1),
         "env_runners": rllib.env_runners if way.rllib else None,
         "learners": rllib.learners if way.rllib else None,
+        "one_core": way.one_core or None,
     }
     samples = [turn.sample for turn in turns]
     timed = trainer_row(config, engine, summary["precision"], samples, MODE, **spread)
@@ -335,7 +376,7 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
     fields = {
         **timed,
         "backend": summary["backend"],
-        "name": name_of(config, summary),
+        "name": name_of(config, summary) + ", on one core" * way.one_core,
         "way": key,
         "setting": setting_of(timed),
         "cores": machine.physical_cores(),

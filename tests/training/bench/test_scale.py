@@ -1,6 +1,8 @@
 """Trainings spread over processes: rows say what ran, rows become verdicts."""
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -13,7 +15,6 @@ from training import benchmark_v9
 from training.bench.targets import judge
 from training.bench.timing import Sample
 from training.run.config import RunConfig
-from training.run.config_files import merge
 
 # What each way takes: CPU seconds and microseconds of a phase, a decision each.
 PHASES = {
@@ -22,6 +23,9 @@ PHASES = {
     "torchrun": {"env": 0.5, "collect": 2.0, "update": 27.5},
     "native, more lanes": {"env": 1.0, "collect": 3.0, "update": 45.0},
     "torchrun, more lanes": {"env": 0.5, "collect": 1.5, "update": 26.0},
+    "make train, one core": {"env": 1.0, "collect": 7.0, "update": 90.0},
+    "make train": {"env": 1.0, "collect": 7.0, "update": 50.0},
+    "make train, torchrun": {"env": 0.5, "collect": 3.5, "update": 54.0},
     "rllib": {"sample": 60.0, "update": 50.0, "sync": 1.0},
     "rllib, 2 runners": {"sample": 35.0, "update": 50.0, "sync": 1.0},
     "rllib, reference": {"sample": 210.0, "update": 50.0, "sync": 1.0},
@@ -32,7 +36,7 @@ LOG = 2.0
 def turn(key, steps=1000):
     """Return what a run of a way would have been, with 2 us a decision in no phase."""
     way, phases = WAYS[key], PHASES[key]
-    config = RunConfig.from_mapping(merge(COMMON, dict(way.options)))
+    config = RunConfig.from_mapping(way.all_options(COMMON))
     backend = "reference" if config.backend == "reference" else "fast"
     ray = {"ray": "2.60.0"} if way.rllib else {}
     summary = {"backend": backend, "precision": "fp32", "versions": ray}
@@ -54,6 +58,9 @@ def test_a_row_says_what_ran():
         "torchrun": "native, 2 ranks of torchrun, 1 torch thread each",
         "native, more lanes": "native, 1 process, 1 torch thread",
         "torchrun, more lanes": "native, 2 ranks of torchrun, 1 torch thread each",
+        "make train, one core": "expert, 1 process, 1 torch thread, on one core",
+        "make train": "expert, 1 process, 1 torch thread",
+        "make train, torchrun": "expert, 2 ranks of torchrun, 1 torch thread each",
         "rllib": "RLlib 2.60.0, 1 env runner, learns in its driver",
         "rllib, 2 runners": "RLlib 2.60.0, 2 env runners, learns in its driver",
         "rllib, reference": "RLlib 2.60.0, 1 env runner, learns in its driver",
@@ -67,6 +74,10 @@ def test_a_row_says_what_ran():
         "fp32"
     )
     of = {key: scale.setting_of(row) for key, row in found.items()}
+    recipe = {of.pop(key) for key in WAYS if key.startswith("make train")}
+    assert recipe == {
+        "SkullKingFlat-v0, 512 lanes, 64 steps, minibatches of 512, 2 epochs, 256x256 relu, fp32"
+    }
     lanes = {"rllib, 2 runners": "128 lanes, 64 steps"}  # 64 an env runner, as with one
     lanes |= {f"{way}, more lanes": "512 lanes, 16 steps" for way in ("native", "torchrun")}
     for key, setting in of.items():  # what is compared differs in the way alone
@@ -79,14 +90,16 @@ def test_a_row_says_what_ran():
 
 def test_rows_become_verdicts():
     found = judge("scale", rows())
-    assert [b["measured"] for b in found] == pytest.approx([60 / 35, 263 / 113, 52 / 32, 51 / 30])
-    assert [b["pass"] for b in found] == [True, False, True, True]
-    assert [b["noisy"] for b in found] == [False] * 4
+    assert [b["measured"] for b in found] == pytest.approx(
+        [60 / 35, 263 / 113, 52 / 32, 51 / 30, 100 / 60, 100 / 60]
+    )
+    assert [b["pass"] for b in found] == [True, False, True, True, True, True]
+    assert [b["noisy"] for b in found] == [False] * 6
     assert found[1]["what"].startswith(
         "RLlib 2.60.0, 1 env runner, learns in its driver, fast over "
         "RLlib 2.60.0, 1 env runner, learns in its driver, reference; end to end"
     )
-    for bar, lanes in zip(found, (128, 64, 64, 512), strict=True):
+    for bar, lanes in zip(found, (128, 64, 64, 512, 512, 512), strict=True):
         assert f" {lanes} lanes" in bar["what"]
     assert found[2]["all"] == pytest.approx([52 / 32] * 3)
 
@@ -107,7 +120,7 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
     assert ran == [(key, 1) for key, way in WAYS.items() if not way.rllib] * 2
     _, *found = [json.loads(line) for line in out.read_text().splitlines()]
     judged = [row for row in found if row["kind"] == "bar"]
-    assert [bar["pass"] for bar in judged] == [None, None, True, True]
+    assert [bar["pass"] for bar in judged] == [None, None, True, True, True, True]
     assert "make rllib" in judged[0]["reason"]
     assert "make rllib" in capsys.readouterr().out
 
@@ -116,6 +129,17 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
 def test_a_run_that_fails_is_said_in_a_sentence():
     with pytest.raises(ConfigError, match=r"training.train failed: error: id 'Nowhere-v0': must"):
         scale.take_turn(Way(1, {"env": "Nowhere-v0"}), COMMON, 1)
+
+
+def test_a_run_on_one_core_sees_one_core(tmp_path):
+    said, code = tmp_path / "said", "import os; print(len(os.sched_getaffinity(0)))"
+    with said.open("wb") as out:
+        for one_core in (True, False):
+            meter = scale.Meter(
+                [sys.executable, "-c", f"import time; time.sleep(0.5); {code}"], out, one_core
+            )
+            assert meter.follow(60) == 0
+    assert said.read_text().split() == ["1", str(len(os.sched_getaffinity(0)))]
 
 
 @pytest.mark.slow
