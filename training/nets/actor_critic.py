@@ -147,7 +147,8 @@ class ActorCritic(nn.Module):
         """
         x = self._encode(obs)
         latent = self.policy_tower.layers(x)
-        return self._logits(latent, x), self._values(self._compute_value_latent(x, latent, view))
+        value_latent = self._compute_value_latent(x, latent, view)
+        return self._logits(latent, x), self._values(value_latent)
 
     def logits(self, obs: Tensor) -> Tensor:
         """Compute the logits (n, A) alone, without a state."""
