@@ -124,16 +124,14 @@ class CurriculumConfig(GateConfig):
         return self
 
 
-def get_options(config: RunConfig) -> CurriculumConfig | None:
-    """Return the section ``gate`` of a run, None if it has none.
+def get_options(config: RunConfig) -> CurriculumConfig:
+    """Return the section ``gate`` of a run that has one.
 
     Raises
     ------
     ConfigError
         Names what is wrong, or what a run with a gate cannot have.
     """
-    if not config.gate:
-        return None
     options: CurriculumConfig = CurriculumConfig.from_mapping(config.gate)
     both = sorted(
         {knob for stage in options.stages for knob in stage.knobs} & set(config.schedules)
@@ -163,11 +161,10 @@ def get_options(config: RunConfig) -> CurriculumConfig | None:
 def check(config: RunConfig) -> None:
     """Refuse stages and a success that the environment does not know."""
     options = get_options(config)
-    if options is not None:
-        engine = envs.make_engine(config.env, 1, config.env_options)
-        for stage in options.stages:
-            configure([engine], stage)
-        source_of(engine, options.success, "gate.success")
+    engine = envs.make_engine(config.env, 1, config.env_options)
+    for stage in options.stages:
+        configure([engine], stage)
+    source_of(engine, options.success, "gate.success")
 
 
 def configure(engines: Sequence[Engine], stage: Stage) -> None:
