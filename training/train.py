@@ -196,7 +196,6 @@ def main(argv: list[str] | None = None) -> int:
         with print_dots("loading"):
             run, lanes = prepare(args, adjusted)
             from training.callbacks.start import train
-            from training.evaluation import tables
 
         try:
             outcome = train(run, lanes, args.resume, adjusted)
@@ -205,32 +204,24 @@ def main(argv: list[str] | None = None) -> int:
         except BaseException:
             run.discard_unless_begun()
             raise
-        console = tables.console()
         if not outcome.finished:
-            console.print(
-                f"stopped at {outcome.steps:,} decisions; {going_on(run)}",
-                soft_wrap=True,
-                markup=False,
-            )
+            print(f"stopped at {outcome.steps:,} decisions; {going_on(run)}")
             return 0
         evaluation = run.config.evaluation
         judges = evaluation.after_training and not args.no_evaluation
-        lines: list[str] = []
         if judges:
             from training.evaluation.conclusion import conclude
 
-            conclude(run, outcome, console)
+            conclude(run, outcome)
         else:
-            lines.append(
+            print(
                 f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
                 f"in {run.path}"
             )
         if evaluation.film and not args.no_evaluation:
-            lines.append(film(run))
+            print(film(run))
         if judges:
-            lines.append(what_is_next(run))
-        for line in lines:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            print(what_is_next(run))
     except (ConfigError, FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
