@@ -20,7 +20,7 @@ import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.ticker import print_dots
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
@@ -59,7 +59,7 @@ def make_schema() -> dict[str, Any]:
     """Make the schema of the options of all trainers, told apart by ``trainer``."""
     from pydantic import Field, TypeAdapter
 
-    models = {name: trainers.get_options(name) for name in trainers.names()}
+    models = {name: registry.OPTIONS.load(name) for name in registry.TRAINERS}
     union: Any = Union[tuple(models.values())]  # noqa: UP007
     kind: Any = Annotated[union, Field(discriminator="trainer")]
     whole = TypeAdapter(kind).json_schema()
@@ -176,7 +176,7 @@ def follow_first_rank(args: argparse.Namespace) -> int:
         _, config = options(args, say=lambda text: None)
         lanes = make_lanes(config)  # refused where a trainer has no ranks; the first one reports it
         set_up_torch(config)
-        trainers.get_module(config.trainer).make_trainer(config, lanes).follow_first_rank()
+        registry.load_trainer(config.trainer).make_trainer(config, lanes).follow_first_rank()
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0

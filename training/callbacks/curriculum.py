@@ -25,7 +25,7 @@ from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.nets.actor_critic import make_player
 from training.players.network import Network
-from training.run import envs, games, schedules, trainers
+from training.run import envs, games, registry, schedules
 from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
@@ -323,7 +323,7 @@ class Curriculum(Callback):
         stages = self._options.stages[: stage_test.stage + 1]
         parameters = self._policy()
         with generators_kept():
-            module = trainers.get_module(self._config.trainer)
+            module = registry.load_trainer(self._config.trainer)
             nets = module.load_nets(self._config, self.engine, parameters)
             logits = make_player(next(iter(nets.values()))[0])
         certificate = self._gate.certify(

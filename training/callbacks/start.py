@@ -22,7 +22,7 @@ from training.logs.boards import check_wandb
 from training.logs.live_map import FOLDER
 from training.logs.run_log import RunLog
 from training.nets.precision import set_up_torch
-from training.run import envs, games, registry, schedules, trainers
+from training.run import envs, games, registry, schedules
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -87,7 +87,7 @@ def train(
 
 
 def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
-    make = trainers.get_module(run.config.trainer).make_trainer
+    make = registry.load_trainer(run.config.trainer).make_trainer
     try:
         trainer: Trainer = make(run.config, lanes, run.path)
     except (MemoryError, RuntimeError) as error:  # torch has no class of its own on a processor
@@ -171,7 +171,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
         Windows(engine, "", config.window_ticks)
     if config.live_map is not None:
         make_live_map(config, [engine], None)
-    trainers.get_module(config.trainer).check(config, engine)
+    registry.load_trainer(config.trainer).check(config, engine)
     get_judging(config.env).check_run(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file

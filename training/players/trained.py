@@ -15,7 +15,7 @@ from training.nets.actor_critic import make_player
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.policy import EnvSpec, Policy
-from training.run import checkpoint, files, games, schedules, trainers, weights
+from training.run import checkpoint, files, games, registry, schedules, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_seating
 from training.run.folder import WEIGHTS, RunError, RunFolder
@@ -183,7 +183,7 @@ def make_trained(
     KeyError, RuntimeError
         They are those of another network.
     """
-    trainer = trainers.get_module(config.trainer)
+    trainer = registry.load_trainer(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     own = parameters if member is None else parameters[str(member)]
     nets = trainer.load_nets(config, engine, own)
