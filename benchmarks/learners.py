@@ -13,7 +13,7 @@ from training.bench import ran
 from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer_modes import ADAPTERS
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.engine import Engine
 
@@ -41,7 +41,7 @@ class Timed:
         self._threads = config.torch_threads or 1
         torch.set_num_threads(self._threads)  # also decides the pieces of a minibatch
         self.config = config
-        self.trainer: Any = trainers.get_module(config.trainer).make_trainer(config)
+        self.trainer: Any = registry.load_trainer(config.trainer).make_trainer(config)
         self.phases: list[dict[str, float]] = []
 
     @property

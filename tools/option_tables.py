@@ -17,7 +17,7 @@ from training.ensemble.options import EnsembleConfig
 from training.expert.options import ExpertConfig
 from training.ppo.options import NativeConfig, PPOConfig
 from training.rllib.options import RLlibConfig
-from training.run import machine, trainers
+from training.run import machine, registry
 from training.run.config import RunConfig
 from training.run.options import Options, allowed_of
 from training.run.sections import (
@@ -83,12 +83,12 @@ def page() -> str:
     """Return the page in Markdown."""
     parts = [HEAD]
     shared = RunConfig.model_fields.keys()
-    for trainer in trainers.names():
-        own = [name for name in trainers.get_options(trainer).model_fields if name not in shared]
+    for trainer in registry.TRAINERS:
+        own = [name for name in registry.OPTIONS.load(trainer).model_fields if name not in shared]
         parts.append(f"| `{trainer}` | {', '.join(f'`{name}`' for name in own)} |\n")
     parts.append(REFUSED)
-    for trainer in trainers.names():
-        for only in trainers.get_options(trainer).ONLY:
+    for trainer in registry.TRAINERS:
+        for only in registry.OPTIONS.load(trainer).ONLY:
             taken = ", ".join(_shown(value) for value in only.values)
             parts.append(f"| `{trainer}` | `{only.option}` | {taken} |\n")
     for heading, model in MODELS:
@@ -109,7 +109,7 @@ def table(model: type[Options]) -> str:
 
 def _allowed(model: type[Options], name: str) -> str:
     if name == "trainer":
-        return ", ".join(trainers.names())
+        return ", ".join(registry.TRAINERS)
     allowed = allowed_of(model, name).removeprefix("one of ")
     return re.sub(r"'([\w-]+)'", r"\1", allowed).replace("None", "null")
 

@@ -20,7 +20,7 @@ import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.ticker import print_dots
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
@@ -59,7 +59,7 @@ def make_schema() -> dict[str, Any]:
     """Make the schema of the options of all trainers, told apart by ``trainer``."""
     from pydantic import Field, TypeAdapter
 
-    models = {name: trainers.get_options(name) for name in trainers.names()}
+    models = {name: registry.OPTIONS.load(name) for name in registry.TRAINERS}
     union: Any = Union[tuple(models.values())]  # noqa: UP007
     kind: Any = Annotated[union, Field(discriminator="trainer")]
     whole = TypeAdapter(kind).json_schema()
@@ -176,7 +176,7 @@ def follow_first_rank(args: argparse.Namespace) -> int:
         _, config = options(args, say=lambda text: None)
         lanes = make_lanes(config)  # refused where a trainer has no ranks; the first one reports it
         set_up_torch(config)
-        trainers.get_module(config.trainer).make_trainer(config, lanes).follow_first_rank()
+        registry.load_trainer(config.trainer).make_trainer(config, lanes).follow_first_rank()
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0
@@ -196,7 +196,6 @@ def main(argv: list[str] | None = None) -> int:
         with print_dots("loading"):
             run, lanes = prepare(args, adjusted)
             from training.callbacks.start import train
-            from training.evaluation import tables
 
         try:
             outcome = train(run, lanes, args.resume, adjusted)
@@ -205,32 +204,24 @@ def main(argv: list[str] | None = None) -> int:
         except BaseException:
             run.discard_unless_begun()
             raise
-        console = tables.console()
         if not outcome.finished:
-            console.print(
-                f"stopped at {outcome.steps:,} decisions; {going_on(run)}",
-                soft_wrap=True,
-                markup=False,
-            )
+            print(f"stopped at {outcome.steps:,} decisions; {going_on(run)}")
             return 0
         evaluation = run.config.evaluation
         judges = evaluation.after_training and not args.no_evaluation
-        lines: list[str] = []
         if judges:
             from training.evaluation.conclusion import conclude
 
-            conclude(run, outcome, console)
+            conclude(run, outcome)
         else:
-            lines.append(
+            print(
                 f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
                 f"in {run.path}"
             )
         if evaluation.film and not args.no_evaluation:
-            lines.append(film(run))
+            print(film(run))
         if judges:
-            lines.append(what_is_next(run))
-        for line in lines:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            print(what_is_next(run))
     except (ConfigError, FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

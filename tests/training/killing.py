@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from training.run.loop import TrainingLoop
+from training.run.stats import IterationSums
 
 
 class Killed(BaseException):
@@ -15,17 +15,17 @@ class Killed(BaseException):
 @contextmanager
 def killed_at(step):
     """Kill the run inside at this step of its engines, and see that it was."""
-    taken, take = 0, TrainingLoop.on_step
+    taken, add = 0, IterationSums.add
 
-    def until_killed(loop, *args):
+    def until_killed(sums, engine):
         nonlocal taken
-        taken += args[1] is not None
+        taken += 1
         if taken == step:
             raise Killed
-        take(loop, *args)
+        add(sums, engine)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrainingLoop, "on_step", until_killed)
+        patch.setattr(IterationSums, "add", until_killed)
         with pytest.raises(Killed):
             yield
 

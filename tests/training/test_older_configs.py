@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tables import walk
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.folder import RunFolder
@@ -28,7 +28,7 @@ def configs(value):
             yield from configs(each)
 
 
-ALL = trainers.names()
+ALL = registry.TRAINERS
 NEEDED = {"ensemble": {"ensemble": {"seeds": [1, 2], "learning_rates": []}, "num_envs": 512}}
 RECORDED = [
     pytest.param(found, id=f"{path.stem}-{k}")
@@ -55,10 +55,10 @@ def test_config_of_a_record_is_read_as_it_was(values):
     assert {k: v for k, v in values[section].items() if k in config[section]} == config[section]
 
 
-@walk("trainer", trainers.names())
+@walk("trainer", registry.TRAINERS)
 def test_config_of_any_trainer_with_the_sections_of_all_is_read(trainer):
     """As every ``config.json`` was while all trainers shared one class of options."""
-    every = [trainers.get_options(name)(**NEEDED.get(name, {})).to_dict() for name in ALL]
+    every = [registry.OPTIONS.load(name)(**NEEDED.get(name, {})).to_dict() for name in ALL]
     whole = {**reduce(merge, every), "trainer": trainer, "ensemble": {"seeds": []}}
     whole |= NEEDED.get(trainer, {})
     config = RunConfig.from_mapping(json.loads(json.dumps(whole)))

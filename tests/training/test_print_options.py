@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tests.tables import walk
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.option_layers import merge_layers, parser
 from training.train import main, make_schema
@@ -41,7 +41,7 @@ def test_a_printed_config_is_a_file_of_the_same_options(path, tmp_path, capsys, 
     assert printed(capsys, "--config", copy, "--print-config") == text
 
 
-@pytest.mark.parametrize("trainer", trainers.names())
+@pytest.mark.parametrize("trainer", registry.TRAINERS)
 def test_the_defaults_of_a_trainer_are_printed(trainer, tmp_path, capsys):
     """They are in the order of its model; sections too."""
     config = RunConfig.from_mapping({"trainer": trainer, **NEEDED.get(trainer, {})})
@@ -79,9 +79,9 @@ def test_the_schema_tells_trainers_apart(capsys):
     found = json.loads(printed(capsys, "--print-schema"))
     assert found == make_schema()
     assert found["discriminator"]["propertyName"] == "trainer"
-    assert set(found["discriminator"]["mapping"]) == set(trainers.names())
-    for trainer in trainers.names():
-        model = trainers.get_options(trainer)
+    assert set(found["discriminator"]["mapping"]) == set(registry.TRAINERS)
+    for trainer in registry.TRAINERS:
+        model = registry.OPTIONS.load(trainer)
         one = found["$defs"][model.__name__]
         assert set(one["properties"]) == {
             *(model.model_fields),
@@ -103,7 +103,7 @@ def test_the_schema_takes_every_config(path, valid):
     assert valid(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-@walk("trainer", trainers.names())
+@walk("trainer", registry.TRAINERS)
 def test_the_schema_takes_what_a_run_writes(trainer, valid):
     config = RunConfig.from_mapping({"trainer": trainer, **NEEDED.get(trainer, {})}).to_dict()
     assert valid(config)

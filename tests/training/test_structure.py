@@ -252,7 +252,7 @@ def test_registries_know_nothing_of_what_is_registered():
     found = {
         imported
         for name, imported, _ in edges()
-        if name in ("training.run.registry", "training.run.trainers", "training.run.games")
+        if name in ("training.run.registry", "training.run.games")
     }
     assert found <= below
 

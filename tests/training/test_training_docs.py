@@ -8,7 +8,7 @@ import yaml
 from tests.tables import walk
 from tools import option_tables
 from training.callbacks.start import check_config
-from training.run import folder, trainers
+from training.run import folder, registry
 from training.run.config import RunConfig
 from training.run.option_layers import read_presets
 from training.run.options import Options
@@ -56,8 +56,8 @@ def test_page_of_options_is_what_the_models_say():
 
 
 def test_every_option_of_a_run_is_described():
-    for trainer in trainers.names():
-        for model in (trainers.get_options(trainer), *sections(trainers.get_options(trainer))):
+    for trainer in registry.TRAINERS:
+        for model in (registry.OPTIONS.load(trainer), *sections(registry.OPTIONS.load(trainer))):
             for name, field in model.model_fields.items():
                 assert field.description, f"{model.SECTION}{name}"
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from training.nets.options import HiddenConfig
-from training.run import checkpoint, trainers
+from training.run import checkpoint, registry
 from training.run.checkpoint import State
 from training.run.config import Only, RunConfig
 from training.run.options import Number, Options, Whole, option
@@ -141,8 +141,8 @@ def register() -> None:
     """Enter it as :mod:`training.composition` would."""
     import tests.training.toy_trainer as module
 
-    trainers.register(NAME, ReinforceRun, module)
+    registry.register_trainer(NAME, ReinforceRun, module)
 
 
 def unregister() -> None:
-    trainers.unregister(NAME)
+    registry.unregister_trainer(NAME)

@@ -28,7 +28,7 @@ from training.bench.timing import Sample, Work, interleaved, sample, spread
 from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
 from training.ppo.diagnostics import PHASES
-from training.run import files, machine, schedules, trainers
+from training.run import files, machine, registry, schedules
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import make_lanes, make_trial_lane
@@ -177,7 +177,7 @@ def breakdown(config: Any, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(config.network_threads)
     timed = config.replace(native=config.native.replace(timers=True))
-    trainer = trainers.get_module(config.trainer).make_trainer(timed)
+    trainer = registry.load_trainer(config.trainer).make_trainer(timed)
     schedules.Knobs(trainer.engines, config.schedules).apply(0)
     seen: list[dict[str, float]] = []
 

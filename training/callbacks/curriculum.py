@@ -25,7 +25,7 @@ from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.nets.actor_critic import make_player
 from training.players.network import Network
-from training.run import envs, games, schedules, trainers
+from training.run import envs, games, registry, schedules
 from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
@@ -124,16 +124,14 @@ class CurriculumConfig(GateConfig):
         return self
 
 
-def get_options(config: RunConfig) -> CurriculumConfig | None:
-    """Return the section ``gate`` of a run, None if it has none.
+def get_options(config: RunConfig) -> CurriculumConfig:
+    """Return the section ``gate`` of a run that has one.
 
     Raises
     ------
     ConfigError
         Names what is wrong, or what a run with a gate cannot have.
     """
-    if not config.gate:
-        return None
     options: CurriculumConfig = CurriculumConfig.from_mapping(config.gate)
     both = sorted(
         {knob for stage in options.stages for knob in stage.knobs} & set(config.schedules)
@@ -163,11 +161,10 @@ def get_options(config: RunConfig) -> CurriculumConfig | None:
 def check(config: RunConfig) -> None:
     """Refuse stages and a success that the environment does not know."""
     options = get_options(config)
-    if options is not None:
-        engine = envs.make_engine(config.env, 1, config.env_options)
-        for stage in options.stages:
-            configure([engine], stage)
-        source_of(engine, options.success, "gate.success")
+    engine = envs.make_engine(config.env, 1, config.env_options)
+    for stage in options.stages:
+        configure([engine], stage)
+    source_of(engine, options.success, "gate.success")
 
 
 def configure(engines: Sequence[Engine], stage: Stage) -> None:
@@ -326,7 +323,7 @@ class Curriculum(Callback):
         stages = self._options.stages[: stage_test.stage + 1]
         parameters = self._policy()
         with generators_kept():
-            module = trainers.get_module(self._config.trainer)
+            module = registry.load_trainer(self._config.trainer)
             nets = module.load_nets(self._config, self.engine, parameters)
             logits = make_player(next(iter(nets.values()))[0])
         certificate = self._gate.certify(

@@ -239,11 +239,10 @@ class ProcessEvaluations(Evaluations):
             self._announce()
 
 
-def make_evaluations(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
-    """Make the callback that evaluates a run while it trains, None if there is none."""
+def make_evaluations(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations:
+    """Make the callback that evaluates a run while it trains, beside it or in between."""
     kinds = {"inline": Evaluations, "process": ProcessEvaluations}
-    kind = kinds.get(run.config.evaluates)
-    return None if kind is None else kind(run, policy)
+    return kinds[run.config.evaluates](run, policy)
 
 
 def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:

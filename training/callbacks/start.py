@@ -22,7 +22,7 @@ from training.logs.boards import check_wandb
 from training.logs.live_map import FOLDER
 from training.logs.run_log import RunLog
 from training.nets.precision import set_up_torch
-from training.run import envs, games, registry, schedules, trainers
+from training.run import envs, games, registry, schedules
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -87,7 +87,7 @@ def train(
 
 
 def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
-    make = trainers.get_module(run.config.trainer).make_trainer
+    make = registry.load_trainer(run.config.trainer).make_trainer
     try:
         trainer: Trainer = make(run.config, lanes, run.path)
     except (MemoryError, RuntimeError) as error:  # torch has no class of its own on a processor
@@ -107,25 +107,25 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
         callbacks.append(Windows(engine, run.name, config.window_ticks))
     if config.episode_events:
         callbacks.append(EpisodeEvents(config.env))
-    trackers = options.build(engine, config.trackers, stream_seed(config.seed, "explore"))
-    if trackers is not None:
-        callbacks.append(trackers)
+    if config.trackers:
+        seed = stream_seed(config.seed, "explore")
+        callbacks.append(options.build(engine, config.trackers, seed))
     if config.shaping is not None:
-        callbacks.append(
-            make_shaping(config, trainer.engines)
-        )  # behind an archive, which moves lanes
+        # Behind an archive, which moves lanes.
+        callbacks.append(make_shaping(config, trainer.engines))
     best = None
     if config.best_times is not None:
         best = best_times.make_best_times(config, trainer.engines, run.name)
         callbacks.append(best)
-    stages = curriculum.get_options(config)
-    if stages is not None:
+    if config.gate:
+        stages = curriculum.get_options(config)
         how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
         callbacks.append(Curriculum(config, stages, *how, best))
     if config.live_map is not None:
         callbacks.append(make_live_map(config, trainer.engines, run.path))
-    evaluations = make_evaluations(run, trainer.policy)
-    return callbacks if evaluations is None else [*callbacks, evaluations]
+    if config.evaluates != "off":
+        callbacks.append(make_evaluations(run, trainer.policy))
+    return callbacks
 
 
 def make_live_map(config: RunConfig, engines: Sequence[Engine], run: Path | None) -> Callback:
@@ -155,10 +155,13 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.wandb:
         check_wandb()
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
-    schedules.Knobs(envs.make_trial_lane(config).engines, config.schedules)
+    if config.schedules:
+        schedules.Knobs(envs.make_trial_lane(config).engines, config.schedules)
     schedules.check_delayed(engine, config.mask_schedule)
-    options.build(engine, config.trackers, seed=0)
-    curriculum.check(config)
+    if config.trackers:
+        options.build(engine, config.trackers, seed=0)
+    if config.gate:
+        curriculum.check(config)
     check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
@@ -168,7 +171,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
         Windows(engine, "", config.window_ticks)
     if config.live_map is not None:
         make_live_map(config, [engine], None)
-    trainers.get_module(config.trainer).check(config, engine)
+    registry.load_trainer(config.trainer).check(config, engine)
     get_judging(config.env).check_run(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file

@@ -18,8 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.encoders import Convolutions
-from training.nets.few_inputs import InputLayer
-from training.nets.layers import Tanh
+from training.nets.layers import InputLayer, Tanh
 from training.nets.placements import PlacementHead
 from training.ppo.diagnostics import StepWatch
 from training.ppo.options import NativeConfig, PPOConfig

@@ -69,7 +69,7 @@ class MeasureComparison(NamedTuple):
         return next(iter(self.scripted))
 
 
-def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
+def conclude(run: RunFolder, outcome: Outcome) -> None:
     """Evaluate a run that has been trained, and print the results.
 
     All tables of the evaluation are in ``evaluation.txt`` of the run folder.
@@ -79,9 +79,8 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     run : RunFolder
     outcome : Outcome
         Of its training.
-    console : rich.console.Console
     """
-    text = io.StringIO()
+    console, text = tables.console(), io.StringIO()
     whole = Console(file=text, highlight=False, width=tables.WIDTH)
     with print_dots(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)

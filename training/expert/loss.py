@@ -21,7 +21,7 @@ from training.expert.teacher import AskedDecisions, PlayerTeacher, Teacher, to_o
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
-from training.ppo.loss import Auxiliary, ShuffledParts
+from training.ppo.loss import Auxiliary, split_shuffled
 from training.ppo.rollout import Rollout
 from training.run import games
 from training.run.engine import join_rows, take_rows
@@ -135,7 +135,7 @@ class ExpertLoss(Auxiliary):
         self._iteration = 0
         self._window: deque[LabelledDecisions] = deque(maxlen=options.window)
         self._ahead: Future[LabelledDecisions] | None = None  # answers for the next iteration
-        self._parts = ShuffledParts(seed)
+        self._generator = torch.Generator().manual_seed(seed)
         self._rest = np.ones((steps, lanes), np.bool_)
         self._begin_iteration()
 
@@ -202,7 +202,7 @@ class ExpertLoss(Auxiliary):
         return moves, SHARPEN * torch.where(led_lanes, played, logits)
 
     def learnt_by_ppo(self) -> np.ndarray | None:
-        """Select the decisions that PPO learns, None for all: see ``expert.ppo``."""
+        """Return the decisions that PPO learns, None for all: see ``expert.ppo``."""
         if self._options.ppo == "none":
             return np.zeros_like(self._rest)
         return None if self._options.ppo == "all" or self.weight == 0.0 else self._rest
@@ -215,7 +215,7 @@ class ExpertLoss(Auxiliary):
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about the kept decisions in which there is a choice."""
-        self._parts.begin(minibatches)
+        self._minibatches = minibatches
         question = self._gather(rollout) if self._kept else None
         # Taken first: while the teacher still answers, it must stay as it was when it was asked.
         answers = None if self._ahead is None else self._ahead.result()
@@ -285,7 +285,9 @@ class ExpertLoss(Auxiliary):
         samples = self._samples
         if samples is None:
             return None
-        index = self._parts.select(samples.mask, minibatch)
+        if minibatch == 0:
+            self._parts = split_shuffled(samples.mask, self._minibatches, self._generator)
+        index = self._parts[minibatch]
         if not len(index):
             return None
         obs, mask, target, weight = (x.index_select(0, index) for x in samples)
@@ -315,7 +317,7 @@ class ExpertLoss(Auxiliary):
         return {
             "ahead": None if ahead is None else ahead._asdict(),
             "iteration": self._iteration,
-            "generator": self._parts.generator.get_state(),
+            "generator": self._generator.get_state(),
             "window": [each._asdict() for each in self._window],
         }
 
@@ -323,7 +325,7 @@ class ExpertLoss(Auxiliary):
         """Put back what :meth:`state_dict` returned."""
         self._iteration = int(saved["iteration"])
         self._begin_iteration()
-        self._parts.generator.set_state(saved["generator"])
+        self._generator.set_state(saved["generator"])
         self._ahead = None
         if saved.get("ahead") is not None:  # earlier ones lack it
             self._ahead = Future()

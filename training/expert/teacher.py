@@ -15,12 +15,12 @@ from training.expert.options import ExpertConfig
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.players.names import Who, load_who, make_player
 from training.players.policy import EnvSpec, Policy
-from training.players.trained import scripted_opponents
 from training.run.config import RunConfig
 from training.run.engine import take_rows
 from training.run.envs import with_seating
 from training.run.options import require
-from training.search.agent import parse
+from training.run.seating import scripted_opponents
+from training.search.options import parse
 from training.search.searcher import Searcher
 
 ONE = np.uint64(1)
@@ -275,7 +275,8 @@ class SearchTeacher:
 
 def _is_searched(searcher: Searcher, rows: np.ndarray) -> np.ndarray:
     """Tell which decisions are of the kind that a search looks at, bool (k,)."""
-    return searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
+    kind = searcher.looks_at
+    return np.ones(len(rows), np.bool_) if kind is None else kind(rows)
 
 
 def to_one_hot(actions: np.ndarray, num_actions: int) -> np.ndarray:

@@ -26,7 +26,7 @@ from training.logs.run_data import (
 from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData, levels_of
 from training.logs.status import duration
-from training.run import games, trainers
+from training.run import games, registry
 from training.run.rounding import rounded
 
 Cell = str | dict[str, Any]  # text; or text, run (of whose curves it has the colour), limits, below
@@ -508,9 +508,9 @@ def _make_options(runs: Sequence[RunData]) -> Section:
 def _select_own(config: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options of a run that its trainer reads: no sections of others."""
     trainer = str(config.get("trainer", "native"))
-    if trainer not in trainers.names():
+    if trainer not in registry.TRAINERS:
         return dict(config)
-    own = trainers.get_options(trainer).model_fields
+    own = registry.OPTIONS.load(trainer).model_fields
     heads = {key: key.partition(".")[0] for key in config}
     return {key: config[key] for key, head in heads.items() if head in own or head == key}
 

@@ -146,8 +146,11 @@ class ActorCritic(nn.Module):
             What the value network alone sees; left out where values do not matter.
         """
         x = self._encode(obs)
-        latent = self.policy_tower.layers(x)
-        return self._logits(latent, x), self._values(self._compute_value_latent(x, latent, view))
+        seen = self._add_view(x, view)
+        latent = value_latent = self.policy_tower.layers(x)
+        if self.value_tower is not None:
+            value_latent = self.value_tower.layers(seen)
+        return self._logits(latent, x), self._values(value_latent)
 
     def logits(self, obs: Tensor) -> Tensor:
         """Compute the logits (n, A) alone, without a state."""
@@ -158,8 +161,8 @@ class ActorCritic(nn.Module):
         """Compute the values (n,) alone; see :meth:`step`."""
         if self.is_recurrent or self.value_tower is None:
             return self.step(obs, state=state)[1]
-        x = self._encode(obs)
-        return self._values(self._compute_value_latent(x, x, view))
+        seen = self._add_view(self._encode(obs), view)
+        return self._values(self.value_tower.layers(seen))
 
     def auxiliary(self, obs: Tensor) -> Tensor:
         """Compute the outputs of the auxiliary head on the policy tower, without a state.
@@ -223,14 +226,12 @@ class ActorCritic(nn.Module):
         x: Tensor = obs if self.encoder.as_is and obs.ndim == 2 else self.encoder(obs)
         return x if self.attention is None else self.attention(x)
 
-    def _compute_value_latent(self, x: Tensor, shared: Tensor, view: Tensor | None) -> Tensor:
-        """Compute the input of the value head, by its own hidden layers or the shared ones."""
-        if self.value_tower is None:
-            return shared
-        if self.view_size:
-            shown = x.new_zeros(len(x), self.view_size) if view is None else view.to(x.dtype)
-            x = torch.cat((x, shown), 1)
-        return self.value_tower.layers(x)
+    def _add_view(self, x: Tensor, view: Tensor | None) -> Tensor:
+        """Append to the features what the value tower alone sees, if it does."""
+        if not self.view_size:
+            return x
+        shown = x.new_zeros(len(x), self.view_size) if view is None else view.to(x.dtype)
+        return torch.cat((x, shown), 1)
 
     def _values(self, latent: Tensor) -> Tensor:
         values: Tensor = self.value_head(latent)

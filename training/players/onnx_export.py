@@ -15,7 +15,7 @@ import fastenv
 from training.nets.layout import storage
 from training.players.export import refuse_taken
 from training.players.trained import load, read_parameters
-from training.run import files, trainers
+from training.run import files, registry
 from training.run.folder import RunFolder
 from training.run.options import require
 
@@ -89,7 +89,7 @@ def export_onnx(
     trained = load(run, name, member)
     config, engine = run.config, trained.engine()
     own = read_parameters(trained.path, trained.member)
-    nets = trainers.get_module(config.trainer).load_nets(config, engine, own)
+    nets = registry.load_trainer(config.trainer).load_nets(config, engine, own)
     for part, (_, engine) in nets.items():
         allowed = "plain numbers: ONNX files of Dict observations are not written"
         require(engine.obs_dtype.names is None, f"obs of {part}", engine.obs_dtype.names, allowed)

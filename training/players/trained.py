@@ -9,19 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastenv import BatchEngine, Game
+from fastenv import BatchEngine
 from fastenv.errors import show_reason
 from training.nets.actor_critic import make_player
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.policy import EnvSpec, Policy
-from training.run import checkpoint, files, games, schedules, trainers, weights
+from training.run import checkpoint, files, games, registry, schedules, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_seating
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.names import AGENT
 from training.run.options import require
-from training.run.seating import has_agents, needs_mixing, without_agents
+from training.run.seating import needs_mixing, scripted_opponents
 
 DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
@@ -183,7 +183,7 @@ def make_trained(
     KeyError, RuntimeError
         They are those of another network.
     """
-    trainer = trainers.get_module(config.trainer)
+    trainer = registry.load_trainer(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     own = parameters if member is None else parameters[str(member)]
     nets = trainer.load_nets(config, engine, own)
@@ -253,26 +253,6 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
         logits = trained.logits
         env_spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
     return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
-
-
-def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:
-    """Replace trained agents in options by scripted opponents.
-
-    They are those that the game has by default, or else the first of its bots.
-
-    Parameters
-    ----------
-    env : str
-    options : mapping
-        Of the environment.
-    game : Game
-        The environment's.
-    """
-    kept = without_agents(options)
-    if not has_agents(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
-        return kept
-    bots = (*games.get_game(env).bots, *game.bot_names)
-    return {**kept, "opponent": bots[0]} if bots else kept
 
 
 def find_run(path: Path) -> tuple[RunFolder, str | None]:

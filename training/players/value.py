@@ -13,7 +13,7 @@ from training.nets.layout import as_tensor
 from training.players.network import find_sight
 from training.players.policy import Policy
 from training.players.trained import find_run, read_parameters
-from training.run import trainers
+from training.run import registry
 from training.run.envs import make_engine
 
 Value = Callable[[np.ndarray], np.ndarray]
@@ -48,7 +48,7 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     if why:
         return None, why
     run, _ = find_run(policy.path)
-    trainer = trainers.get_module(run.config.trainer)
+    trainer = registry.load_trainer(run.config.trainer)
     observer = make_engine(run.config.env, 1, run.config.env_options)
     own = read_parameters(policy.path, policy.member)
     net = trainer.load_nets(run.config, observer, own)["policy"][0]

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
-from training.ppo.loss import Auxiliary, ShuffledParts
+from training.ppo.loss import Auxiliary, split_shuffled
 from training.ppo.rollout import Rollout
 from training.run import checkpoint
 
@@ -50,7 +50,7 @@ class AveragedPolicy(Auxiliary):
         self._learner, self._decisions, self._magnet = net, decisions, magnet
         self.net = deepcopy(net).requires_grad_(False)
         self._done = 0  # decisions until now
-        self._parts = ShuffledParts(seed)
+        self._generator = torch.Generator().manual_seed(seed)
         self._sum, self._count = 0.0, 0
 
     @torch.no_grad()
@@ -66,7 +66,7 @@ class AveragedPolicy(Auxiliary):
         for own, theirs in zip(self.net.buffers(), self._learner.buffers(), strict=True):
             own.copy_(theirs)
         self._sum, self._count = 0.0, 0
-        self._parts.begin(minibatches)
+        self._minibatches = minibatches
         if self._magnet:
             self._obs, self._mask = (x[:-1].flatten(0, 1) for x in (rollout.obs, rollout.mask))
             logits = torch.cat([self.net(part)[0] for part in self._obs.split(8192)])
@@ -76,7 +76,9 @@ class AveragedPolicy(Auxiliary):
         """Compute the weighted divergence of a part of the rollout; None without a magnet."""
         if not self._magnet:
             return None
-        index = self._parts.select(self._obs, minibatch)
+        if minibatch == 0:
+            self._parts = split_shuffled(self._obs, self._minibatches, self._generator)
+        index = self._parts[minibatch]
         log_probs = masked_log_probs(net(self._obs[index])[0], self._mask[index])
         apart = (log_probs - self._target[index]).masked_fill(~self._mask[index], 0.0)
         divergence = (log_probs.exp() * apart).sum(-1).mean()
@@ -93,11 +95,11 @@ class AveragedPolicy(Auxiliary):
         return {
             checkpoint.AVERAGE: self.net.state_dict(),
             "done": self._done,
-            "generator": self._parts.generator.get_state(),
+            "generator": self._generator.get_state(),
         }
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self.net.load_state_dict(saved[checkpoint.AVERAGE])
         self._done = int(saved["done"])
-        self._parts.generator.set_state(saved["generator"].cpu())
+        self._generator.set_state(saved["generator"].cpu())

@@ -5,12 +5,13 @@ by torch: it runs on devices and under the compiler. :meth:`Objective.gradients`
 pass over the rows gives the same sums and the gradient by logits and values in closed form, where
 the chain of small torch operations would take a tenth of an update.
 
-:class:`Auxiliary` is a further loss beside it, of samples that :class:`ShuffledParts` splits.
+:class:`Auxiliary` is a further loss beside it, of samples that :func:`split_shuffled` splits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,9 +142,10 @@ class Auxiliary:
         return logits
 
     def learnt_by_ppo(self) -> np.ndarray | None:
-        """Select the decisions of the rollout that PPO learns, bool (T, N); None for all.
+        """Return the decisions of the rollout that PPO learns, bool (T, N); None for all.
 
-        Whether it is None stays the same from the first decision of a rollout to its update.
+        It is asked once, before the first decision: :meth:`decide` may write to the array until
+        the rollout is complete.
         """
         return None
 
@@ -169,7 +171,7 @@ class Auxiliary:
         """
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
-        """Compute the loss beside a minibatch, counted from 0 over all passes; None for none.
+        """Compute the loss beside a minibatch, counted from 0 in each pass; None for none.
 
         It is called in the precision of the trainer, which also differentiates what it returns.
         """
@@ -187,45 +189,23 @@ class Auxiliary:
         """Put back what :meth:`state_dict` returned."""
 
 
-class ShuffledParts:
-    """Splits samples into parts, one for each minibatch; every pass has an order of its own.
+def split_shuffled(samples: Tensor, parts: int, generator: torch.Generator) -> Sequence[Tensor]:
+    """Split samples into parts, one for each minibatch of a pass, in an order that is drawn.
 
     Parameters
     ----------
-    seed : int
-        Of the orders.
-
-    Attributes
-    ----------
+    samples : Tensor, shape (n, ...)
+    parts : int
     generator : torch.Generator
+        In host memory, so the order is the same on each device.
+
+    Returns
+    -------
+    sequence of Tensor of int64, each of shape (k,)
+        Numbers of samples; some have none where samples are fewer than parts.
     """
-
-    def __init__(self, seed: int) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
-        self._parts: tuple[Tensor, ...] = ()
-
-    def begin(self, minibatches: int) -> None:
-        """Begin an update whose passes have so many minibatches."""
-        self._minibatches = minibatches
-
-    def select(self, samples: Tensor, minibatch: int) -> Tensor:
-        """Select the part of a minibatch, counted from 0 over all passes.
-
-        Parameters
-        ----------
-        samples : Tensor, shape (n, ...)
-        minibatch : int
-
-        Returns
-        -------
-        Tensor of int64, shape (k,)
-            Numbers of samples; none where they are fewer than the minibatches.
-        """
-        part = minibatch % self._minibatches
-        if part == 0:
-            order = torch.randperm(len(samples), generator=self.generator)
-            self._parts = order.to(samples.device).tensor_split(self._minibatches)
-        return self._parts[part]
+    order = torch.randperm(len(samples), generator=generator)
+    return order.to(samples.device).tensor_split(parts)
 
 
 # -- one pass over the rows; the tests hold it to Objective.loss ----------------------------------

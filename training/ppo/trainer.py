@@ -93,7 +93,7 @@ class PPOTrainer(Trainer):
         "bootstrap": "forward",
         "advantages": "gae",
         "_evaluate_exactly": "forward",
-        "_compute_slopes": "loss",
+        "_compute_gradients": "loss",
         "backward_from": "backward",
         "_scaled_loss": "loss",
         "_backward": "backward",
@@ -114,6 +114,7 @@ class PPOTrainer(Trainer):
         self._auxiliary: Auxiliary | None = None
         self.iteration = 0
         self.by_epoch: dict[str, list[float]] = {}
+        self._some: np.ndarray | None = None  # the decisions that PPO learns; None for all
         self._values_later = False
         self._started = False
 
@@ -139,99 +140,7 @@ class PPOTrainer(Trainer):
             self._loss = Compiled(self._loss, native.compile)
         self._phases = self._time_phases() if native.timers else None
 
-    def _time_phases(self) -> diagnostics.Phases:
-        """Time the parts of an iteration from now on; return their seconds."""
-        phases = diagnostics.Phases(self.device)
-        phases.time(self, self.PHASES)
-        phases.time(self._lanes, {"step": "store"})
-        phases.time(self.rollout, {"gather": "gather"})
-        return phases
-
-    def make_network(self) -> None:
-        """Make the network, its optimizer and the sampler of its actions."""
-        ppo, native, seed = self.ppo, self.native, self.config.seed
-        net = ActorCritic(obs_layout(self.engine), ppo, native, stream_seed(seed, "init"))
-        self.net = net.to(self.device)
-        self.optimizer = adam(self.net.parameters(), ppo, native)
-        self._sampler = Sampler(self.ranks.seed(stream_seed(seed, "sampler")), self.device)
-
-    def make_minibatches(self) -> None:
-        """Make what cuts a rollout into minibatches, with its generator."""
-        self.minibatches = Minibatches(self.rollout, self.ppo, self.native, ranks=self.ranks)
-        seed = self.ranks.seed(stream_seed(self.config.seed, "minibatch"))
-        self.minibatches.generator.manual_seed(seed)
-
-    def lane_seeds(self) -> Any:
-        """Return the seeds of the lanes, or that of the first, from which they count."""
-        return training_seed(self.config.seed) + self.ranks.rank * self.num_envs
-
-    def _make_rollout(self) -> None:
-        ppo, engine, device = self.ppo, self.engine, self.device
-        self.rollout = Rollout(
-            ppo.n_steps,
-            self.num_envs,
-            engine,
-            device,
-            varying_tau=engine.spec.has_tau,
-            state_size=self.net.state_size,
-            chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
-            view_size=self.net.view_size,
-        )
-        kind = RolloutLanes if device.type == "cpu" else StagedRolloutLanes
-        self._lanes = kind(self.rollout, engine, ppo.gamma)
-        self._state = self.net.initial_state(self.num_envs)
-        scaled = self.native.normalize_rewards
-        self._rewards = RewardScale(self.num_envs).to(device) if scaled else None
-        self._pinned = device.type == "cuda"
-        # What is on the way to the engine.
-        self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
-
-    def _set_precision(self, name: str) -> None:
-        self._precision = precision = Precision(name, self.device)
-        # Bound once: they are asked for in every pass.
-        self._autocast, self._scaler = precision.autocast, precision.scaler
-        if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
-            fuse(self.net)
-
-    def begin(self) -> None:
-        """Give the network its first parameters, if there are any, in all ranks."""
-        self.ranks.send("begin")
-        if self.native.warm_start is not None:
-            load_first_parameters(self.config, self.engine, self.net)
-
-    def close(self) -> None:
-        """Leave the other ranks."""
-        self.ranks.leave()
-
-    def follow_first_rank(self) -> None:
-        """Train as one of torchrun's other ranks, until the first rank ends."""
-        try:
-            for each in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
-            while (command := self.ranks.receive())[0] != "end":
-                self.obey(*command)
-        finally:
-            self.close()
-
-    def obey(self, command: str, details: dict[str, Any]) -> None:
-        """Carry out a command of the first rank (:meth:`Ranks.send`)."""
-        if command == "configure":
-            self.engine.configure(details["name"], details["value"], details["idx"])
-        elif command == "load_state":
-            self.load_state(checkpoint.load(Path(details["path"]), {}))
-        else:
-            {
-                "begin": self.begin,
-                "iterate": self.iterate,
-                "state": self.state,
-                "reset_lanes": self.reset_lanes,
-            }[command](**details)
-
-    def add_auxiliary(self, auxiliary: Auxiliary) -> None:
-        """Add a further loss, beside that of each minibatch; before the first iteration."""
-        self._auxiliary = auxiliary
-
-    # -- an iteration ----------------------------------------------------------------------------
+    # -- an iteration ------------------------------------------------------------------------------
 
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it; return its figures.
@@ -289,38 +198,14 @@ class PPOTrainer(Trainer):
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
 
-    def start(self) -> None:
-        """Reset the lanes and choose the precision, once; an iteration does it if it must."""
-        if not self._started:
-            self._reset(0)
-            self._started = True
-        if self._precision is None:
-            name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
-            self._set_precision(name)
-
-    def reset_lanes(self, shift: int | None = None) -> None:
-        """See :meth:`Trainer.reset_lanes`.
-
-        For data that must not begin in what was set up before: what was under way is lost.
-        """
-        self.ranks.send("reset_lanes", shift=shift)
-        if self._started:
-            self._reset(shift)
-            self._state.zero_()
-            if self._rewards is not None:
-                self._rewards.sums.zero_()
-
-    def _reset(self, shift: int | None) -> None:
-        seeds = None if shift is None else self.lane_seeds() + shift
-        self._lanes.reset(seeds, self.on_step)
-
-    # -- collect ---------------------------------------------------------------------------------
+    # -- collect -----------------------------------------------------------------------------------
 
     def collect(self) -> None:
         """Take T decisions in every lane."""
         rollout = self.rollout
         self._lanes.begin()
-        self._values_later = self._learns_some and self._knows_values_later
+        some = None if self._auxiliary is None else self._auxiliary.learnt_by_ppo()
+        self._some, self._values_later = some, some is not None and self._knows_values_later
         with self._acting(), self._autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
@@ -330,11 +215,6 @@ class PPOTrainer(Trainer):
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
             )
-
-    @property
-    def _learns_some(self) -> bool:
-        """Whether PPO learns only some decisions of this rollout."""
-        return self._auxiliary is not None and self._auxiliary.learnt_by_ppo() is not None
 
     @property
     def _knows_values_later(self) -> bool:
@@ -377,7 +257,7 @@ class PPOTrainer(Trainer):
         """Store the value network's own view after t decisions, and return it as its arguments."""
         return {} if self.rollout.view is None else {"view": self._lanes.store_view(t)}
 
-    # -- bootstrap -------------------------------------------------------------------------------
+    # -- bootstrap ---------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
         """Compute the values of what follows the rollout and of truncated episodes in it.
@@ -398,10 +278,8 @@ class PPOTrainer(Trainer):
     def _write_values(self) -> None:
         """Write the values of the decisions that PPO learns; the others have none."""
         rollout = self.rollout
-        assert self._auxiliary is not None
-        learnt = self._auxiliary.learnt_by_ppo()
-        assert learnt is not None
-        chosen = np.flatnonzero(learnt)
+        assert self._some is not None
+        chosen = np.flatnonzero(self._some)
         rollout.value.zero_()
         for places in torch.from_numpy(chosen).to(self.device).split(VALUES_AT_ONCE):
             obs = rollout.obs.flatten(0, 1).index_select(0, places)
@@ -425,16 +303,15 @@ class PPOTrainer(Trainer):
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
         return torch.cat(values)
 
-    # -- advantages ------------------------------------------------------------------------------
+    # -- advantages --------------------------------------------------------------------------------
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
         if self._rewards is not None:
             self._rewards.scale(self.rollout, self.ppo.gamma)
-        rest = None if self._auxiliary is None else self._auxiliary.learnt_by_ppo()
-        self.rollout.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, rest)
+        self.rollout.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, self._some)
 
-    # -- update ----------------------------------------------------------------------------------
+    # -- update ------------------------------------------------------------------------------------
 
     def update(self, objective: Objective) -> dict[str, float]:
         """Learn from the rollout; return the mean terms of the loss over the minibatches.
@@ -457,7 +334,7 @@ class PPOTrainer(Trainer):
         minibatches = 0
         within_kl = True
         for _ in range(ppo.n_epochs):
-            for parts in self.minibatches.epoch():
+            for number, parts in enumerate(self.minibatches.epoch()):
                 terms = self._gradient(parts, objective)
                 minibatches += 1
                 if ppo.target_kl is not None:
@@ -469,7 +346,7 @@ class PPOTrainer(Trainer):
                     within_kl = False
                     break
                 if self._auxiliary is not None:
-                    self._add_auxiliary_gradient(self._auxiliary, minibatches - 1)
+                    self._add_auxiliary_gradient(self._auxiliary, number)
                 sums[-1] += self._optimizer_step(watch if minibatches == 1 else None)
             passes.append((minibatches, sums.clone()))
             if not within_kl:
@@ -521,8 +398,8 @@ class PPOTrainer(Trainer):
             piece = self.rollout.gather(part)
             if self._closed_form:
                 outputs = self._evaluate_exactly(piece)
-                slopes = self._compute_slopes(objective, outputs, piece, sums)
-                self.backward_from(outputs, slopes)
+                gradients = self._compute_gradients(objective, outputs, piece, sums)
+                self.backward_from(outputs, gradients)
             else:
                 share = len(piece.samples.adv) / piece.total
                 loss, means = self._scaled_loss(piece, objective, share)
@@ -536,17 +413,17 @@ class PPOTrainer(Trainer):
             logits, value = self._evaluate(piece)
         return logits.float().contiguous(), value.float().contiguous()
 
-    def _compute_slopes(
+    def _compute_gradients(
         self, objective: Objective, outputs: tuple[Tensor, Tensor], piece: Piece, sums: np.ndarray
     ) -> tuple[Tensor, Tensor]:
-        """Compute the gradient of a minibatch by the outputs of a piece; add its terms up."""
+        """Compute the gradients by the outputs of a piece of a minibatch; add its terms up."""
         return objective.gradients(*outputs, piece.samples, piece.total, sums)
 
     def backward_from(
-        self, outputs: Sequence[Tensor], slopes: Sequence[Tensor] | None = None
+        self, outputs: Sequence[Tensor], gradients: Sequence[Tensor] | None = None
     ) -> None:
         """Add the gradients of the parameters from those by some outputs; 1 by default."""
-        torch.autograd.backward(outputs, slopes)
+        torch.autograd.backward(outputs, gradients)
 
     def _scaled_loss(
         self, piece: Piece, objective: Objective, share: float
@@ -591,6 +468,74 @@ class PPOTrainer(Trainer):
         self.updates += 1
         return norm.detach()
 
+    # -- before the first iteration ----------------------------------------------------------------
+
+    def make_network(self) -> None:
+        """Make the network, its optimizer and the sampler of its actions."""
+        ppo, native, seed = self.ppo, self.native, self.config.seed
+        net = ActorCritic(obs_layout(self.engine), ppo, native, stream_seed(seed, "init"))
+        self.net = net.to(self.device)
+        self.optimizer = adam(self.net.parameters(), ppo, native)
+        self._sampler = Sampler(self.ranks.seed(stream_seed(seed, "sampler")), self.device)
+
+    def make_minibatches(self) -> None:
+        """Make what cuts a rollout into minibatches, with its generator."""
+        self.minibatches = Minibatches(self.rollout, self.ppo, self.native, ranks=self.ranks)
+        seed = self.ranks.seed(stream_seed(self.config.seed, "minibatch"))
+        self.minibatches.generator.manual_seed(seed)
+
+    def lane_seeds(self) -> Any:
+        """Return the seeds of the lanes, or that of the first, from which they count."""
+        return training_seed(self.config.seed) + self.ranks.rank * self.num_envs
+
+    def _make_rollout(self) -> None:
+        ppo, engine, device = self.ppo, self.engine, self.device
+        self.rollout = Rollout(
+            ppo.n_steps,
+            self.num_envs,
+            engine,
+            device,
+            varying_tau=engine.spec.has_tau,
+            state_size=self.net.state_size,
+            chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
+            view_size=self.net.view_size,
+        )
+        kind = RolloutLanes if device.type == "cpu" else StagedRolloutLanes
+        self._lanes = kind(self.rollout, engine, ppo.gamma)
+        self._state = self.net.initial_state(self.num_envs)
+        scaled = self.native.normalize_rewards
+        self._rewards = RewardScale(self.num_envs).to(device) if scaled else None
+        self._pinned = device.type == "cuda"
+        # What is on the way to the engine.
+        self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
+
+    def add_auxiliary(self, auxiliary: Auxiliary) -> None:
+        """Add a further loss, beside that of each minibatch; before the first iteration."""
+        self._auxiliary = auxiliary
+
+    def _time_phases(self) -> diagnostics.Phases:
+        """Time the parts of an iteration from now on; return their seconds."""
+        phases = diagnostics.Phases(self.device)
+        phases.time(self, self.PHASES)
+        phases.time(self._lanes, {"step": "store"})
+        phases.time(self.rollout, {"gather": "gather"})
+        return phases
+
+    def begin(self) -> None:
+        """Give the network its first parameters, if there are any, in all ranks."""
+        self.ranks.send("begin")
+        if self.native.warm_start is not None:
+            load_first_parameters(self.config, self.engine, self.net)
+
+    def start(self) -> None:
+        """Reset the lanes and choose the precision, once; an iteration does it if it must."""
+        if not self._started:
+            self._reset(0)
+            self._started = True
+        if self._precision is None:
+            name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
+            self._set_precision(name)
+
     def _measure_seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
         rollout = self.rollout
@@ -608,7 +553,30 @@ class PPOTrainer(Trainer):
 
         return cpu_seconds(minibatch)
 
-    # -- saving ----------------------------------------------------------------------------------
+    def _set_precision(self, name: str) -> None:
+        self._precision = precision = Precision(name, self.device)
+        # Bound once: they are asked for in every pass.
+        self._autocast, self._scaler = precision.autocast, precision.scaler
+        if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
+            fuse(self.net)
+
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """See :meth:`Trainer.reset_lanes`.
+
+        For data that must not begin in what was set up before: what was under way is lost.
+        """
+        self.ranks.send("reset_lanes", shift=shift)
+        if self._started:
+            self._reset(shift)
+            self._state.zero_()
+            if self._rewards is not None:
+                self._rewards.sums.zero_()
+
+    def _reset(self, shift: int | None) -> None:
+        seeds = None if shift is None else self.lane_seeds() + shift
+        self._lanes.reset(seeds, self.on_step)
+
+    # -- saving ------------------------------------------------------------------------------------
 
     def state(self) -> State:
         """See :meth:`Trainer.state`; the arrays are observations and masks."""
@@ -676,6 +644,36 @@ class PPOTrainer(Trainer):
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
+
+    # -- the other ranks ---------------------------------------------------------------------------
+
+    def follow_first_rank(self) -> None:
+        """Train as one of torchrun's other ranks, until the first rank ends."""
+        try:
+            for each in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
+            while (command := self.ranks.receive())[0] != "end":
+                self.obey(*command)
+        finally:
+            self.close()
+
+    def obey(self, command: str, details: dict[str, Any]) -> None:
+        """Carry out a command of the first rank (:meth:`Ranks.send`)."""
+        if command == "configure":
+            self.engine.configure(details["name"], details["value"], details["idx"])
+        elif command == "load_state":
+            self.load_state(checkpoint.load(Path(details["path"]), {}))
+        else:
+            {
+                "begin": self.begin,
+                "iterate": self.iterate,
+                "state": self.state,
+                "reset_lanes": self.reset_lanes,
+            }[command](**details)
+
+    def close(self) -> None:
+        """Leave the other ranks."""
+        self.ranks.leave()
 
 
 def gather_state(ranks: Ranks, state: State) -> State:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
-from training.run import games, machine, trainers
+from training.run import games, machine, registry
 from training.run.names import PLAIN, is_plain
 from training.run.options import (
     Options,
@@ -27,7 +27,6 @@ from training.run.options import (
     option,
     require,
 )
-from training.run.registry import DEFAULT_ENVS
 from training.run.removed import drop_other_trainers, drop_removed
 from training.run.sections import (
     CheckpointConfig,
@@ -98,7 +97,7 @@ class RunConfig(Options):
     ITERATION: ClassVar[str] = "rollout"
 
     env: Text = option(
-        lambda: DEFAULT_ENVS["train"], "environment id, with or without the namespace"
+        lambda: registry.DEFAULT_ENVS["train"], "environment id, with or without the namespace"
     )
     trainer: Text = option("native", "who trains")
     name: Text | None = option(
@@ -414,9 +413,9 @@ class RunConfig(Options):
         """
         current = drop_removed(name_backend(values))
         trainer = current.get("trainer", "native")
-        known = isinstance(trainer, str) and trainer in trainers.names()
-        require(known, "trainer", trainer, "one of " + ", ".join(map(repr, trainers.names())))
-        model = trainers.get_options(trainer)
+        known = isinstance(trainer, str) and trainer in registry.TRAINERS
+        require(known, "trainer", trainer, "one of " + ", ".join(map(repr, registry.TRAINERS)))
+        model = registry.OPTIONS.load(trainer)
         return super(RunConfig, model).from_mapping(drop_other_trainers(model, current))
 
 

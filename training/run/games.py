@@ -273,7 +273,7 @@ def modules_of(env: str) -> tuple[str, ...]:
     env : str
         Its name. What is inside a function of yours is known once it has been made here.
     """
-    if _find_foreign(env) is None:
+    if _shorten_id(env) in ids.ENVS or _find_foreign(env) is None:
         return ()
     modules: tuple[str, ...] = registry.FUNCTIONS.load("foreign modules")(env)
     return modules

@@ -224,6 +224,9 @@ class TrainingLoop:
         # What a run of an earlier version did not count is not known later either.
         frames = self.last_record.get("frames") if self.steps else 0
         self._sums = IterationSums(engine, placed[0] if placed else None, frames)
+        looked_at = any(type(each).step is not Callback.step for each in self.callbacks)
+        if not looked_at and not self._delayed:
+            self.trainer.on_step = self._sums.on_step
         self._step_times = engine.game.step_times()
         self._start = time.perf_counter()
 
@@ -258,6 +261,8 @@ class TrainingLoop:
         self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
     ) -> None:
         """Process the step an engine has just made, before its reward is stored.
+
+        Where neither callbacks nor delayed actions need it, steps are added up alone.
 
         Parameters
         ----------

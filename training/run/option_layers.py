@@ -19,13 +19,12 @@ from functools import partial, reduce
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from training.run import games, machine, trainers
+from training.run import games, machine, registry
 from training.run.command_line import add_runs, new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.folder import flatten
 from training.run.options import require, whole_number
-from training.run.registry import DEFAULT_ENVS
 from training.run.seating import needs_mixing
 
 _FLAGS = (
@@ -56,10 +55,10 @@ DESCRIPTION = (
 
 def parser() -> argparse.ArgumentParser:
     """Make the parser of the command line."""
-    usual = DEFAULT_ENVS["train"]
+    usual = registry.DEFAULT_ENVS["train"]
     parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
     parse.add_argument("--env", help=f"environment id, such as {usual}")
-    parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
+    parse.add_argument("--trainer", help=f"one of {', '.join(registry.TRAINERS)}")
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/howto/training.md lists them"
     parse.add_argument("--preset", metavar="NAME", help=about)
@@ -148,9 +147,9 @@ def merge_layers(
 
 def _without_other_trainers(values: dict[str, Any], trainer: Any) -> dict[str, Any]:
     """Leave out the sections that another trainer has not, if one is named."""
-    if trainer not in trainers.names():  # none, or one that is refused later
-        return values
-    known = {*trainers.get_options(trainer).model_fields, *_BACKEND, "without_core"}
+    if not isinstance(trainer, str) or trainer not in registry.TRAINERS:
+        return values  # there is none, or it is refused later
+    known = {*registry.OPTIONS.load(trainer).model_fields, *_BACKEND, "without_core"}
     return {name: value for name, value in values.items() if name in known}
 
 
@@ -250,9 +249,9 @@ def take_mixed_options(values: dict[str, Any], say: Say) -> dict[str, Any]:
     env, trainer = (str(values.get(n, RunConfig.get_default(n))) for n in ("env", "trainer"))
     options = values.get("env_options") or {}
     plays = isinstance(values.get("selfplay"), dict) and isinstance(options, dict)
-    if not plays or trainer not in trainers.names():  # what is wrong is refused elsewhere
+    if not plays or trainer not in registry.TRAINERS:  # what is wrong is refused elsewhere
         return {}
-    if not trainers.get_options(trainer).AVERAGES or not needs_mixing(env, options):
+    if not registry.OPTIONS.load(trainer).AVERAGES or not needs_mixing(env, options):
         return {}
     mixed: dict[str, Any] = load_file(CONFIGS / MIXED)
     mixed.pop("env")  # of an example

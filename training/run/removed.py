@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from training.run import trainers
+from training.run import registry
 from training.run.options import Options, format_values, require
 
 
@@ -231,8 +231,8 @@ def _require_defaults(section: type[Options], given: Options, owner: str, traine
 
 def _find_owner(name: str) -> tuple[str, type[Options]] | None:
     """Find the first trainer with that section, and the section."""
-    for trainer in trainers.names():
-        field = trainers.get_options(trainer).model_fields.get(name)
+    for trainer in registry.TRAINERS:
+        field = registry.OPTIONS.load(trainer).model_fields.get(name)
         kind = None if field is None else field.annotation
         if isinstance(kind, type) and issubclass(kind, Options):
             return trainer, kind

@@ -93,6 +93,26 @@ def without_agents(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name not in drop}
 
 
+def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:
+    """Replace trained agents in options by scripted opponents.
+
+    They are those that the game has by default, or else the first of its bots.
+
+    Parameters
+    ----------
+    env : str
+    options : mapping
+        Of the environment.
+    game : Game
+        The environment's.
+    """
+    kept = without_agents(options)
+    if not has_agents(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
+        return kept
+    bots = (*games.get_game(env).bots, *game.bot_names)
+    return {**kept, "opponent": bots[0]} if bots else kept
+
+
 def check_opponents(config: RunConfig, engine: Engine) -> None:
     """Refuse seats that are played from outside: a trainer would take their turns for its own.
 

@@ -42,6 +42,13 @@ class IterationSums:
         self._num_rounds = self._num_hits = self._num_games = self._num_wins = 0
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
+    def on_step(
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        """Add a step, in a run in which nobody else looks at steps (``OnStep``)."""
+        if actions is not None:
+            self.add(engine)
+
     def add(self, engine: Engine) -> None:
         """Add the step that an engine has just made."""
         self._steps += engine.num_envs

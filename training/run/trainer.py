@@ -1,6 +1,7 @@
 """The interface of a trainer to its run: it collects, learns, and is saved and resumed.
 
-Each package of a trainer offers, beside its class, what stands in :mod:`training.run.trainers`.
+Each package of a trainer offers, beside its class, the functions of a
+:class:`training.run.registry.TrainerModule`.
 """
 
 from __future__ import annotations

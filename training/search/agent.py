@@ -15,13 +15,11 @@ from training.players.names import load_who, make_player
 from training.players.player import Cost, KeptThoughts, Player, Weighs
 from training.players.policy import Policy
 from training.run import games
-from training.run.names import SEARCH, is_search
+from training.run.names import SEARCH
 from training.run.options import format_values, require
-from training.search.options import SearchOptions
+from training.search.options import SearchOptions, parse
 from training.search.rules import SearchRules
 from training.search.searcher import STEP, Searcher, SearchResult, complete
-
-ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
 
 @dataclass(frozen=True)
@@ -53,24 +51,6 @@ def searching(policy: Policy, **options: Any) -> SearchAgent:
     return SearchAgent(
         policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{suffix}"
     )
-
-
-def parse(name: str) -> tuple[str, SearchOptions]:
-    """Parse a name into the base player and the search options.
-
-    Raises
-    ------
-    ConfigError
-        If the name has another form or unknown options.
-    """
-    who, *assignments = name.removeprefix(SEARCH).split(",")
-    require(is_search(name) and bool(who) and not is_search(who), "player", name, ALLOWED)
-    values: dict[str, Any] = {}
-    for text in assignments:
-        key, sign, value = text.partition("=")
-        require(bool(sign and key) and key not in values, "player", name, ALLOWED)
-        values[key] = {"true": True, "false": False, "null": None}.get(value, value)
-    return who, SearchOptions.from_mapping(values)
 
 
 def load(

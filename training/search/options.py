@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
+from training.run.names import SEARCH, is_search
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
+
+ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
 
 class SearchOptions(Options):
@@ -98,3 +101,21 @@ class SearchOptions(Options):
         allowed = "left out with budget_ms, which takes as many as there is time for"
         require(self.budget_ms is None or not has_worlds, "search.worlds", self.worlds, allowed)
         return self
+
+
+def parse(name: str) -> tuple[str, SearchOptions]:
+    """Parse a name into the base player and the search options.
+
+    Raises
+    ------
+    ConfigError
+        If the name has another form or unknown options.
+    """
+    who, *assignments = name.removeprefix(SEARCH).split(",")
+    require(is_search(name) and bool(who) and not is_search(who), "player", name, ALLOWED)
+    values: dict[str, Any] = {}
+    for text in assignments:
+        key, sign, value = text.partition("=")
+        require(bool(sign and key) and key not in values, "player", name, ALLOWED)
+        values[key] = {"true": True, "false": False, "null": None}.get(value, value)
+    return who, SearchOptions.from_mapping(values)

@@ -104,6 +104,8 @@ class Searcher:
         Who plays rollouts.
     belief : Belief or None
         Weighs worlds; None where all are equally likely.
+    looks_at : callable or None
+        Tells in which rows a decision is of the kind that is searched, bool (k,); None for all.
 
     Raises
     ------
@@ -140,7 +142,7 @@ class Searcher:
         name = chosen.decisions or ""
         allowed = " or ".join((*rules.searched, "all"))
         require(name in rules.searched or name == "all", "search.decisions", name, allowed)
-        self._searched = rules.searched.get(name)
+        self.looks_at = rules.searched.get(name)
         self.belief = self._make_belief(policy)
         self._seed = seed
         self._check_horizon(policy)
@@ -230,7 +232,7 @@ class Searcher:
         legal : ndarray of bool, shape (n, A)
         """
         wanted: np.ndarray = legal.sum(1) > 1
-        return wanted if self._searched is None else wanted & self._searched(rows)
+        return wanted if self.looks_at is None else wanted & self.looks_at(rows)
 
     def search(
         self,

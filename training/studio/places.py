@@ -10,7 +10,7 @@ from typing import Any
 
 from fastenv.errors import FastEnvError, show
 from training.logs.run_data import mapping, read_part
-from training.run import trainers
+from training.run import registry
 from training.run.folder import has_agent
 from training.run.names import SEARCH, is_search
 from training.run.seating import env_of_table
@@ -113,8 +113,8 @@ def _find_created(path: Path) -> str:
 
 
 def _env_played(env: str, trainer: object) -> str:
-    known = isinstance(trainer, str) and trainer in trainers.names()
-    whole = known and trainers.get_options(str(trainer)).PLAYS_WHOLE_GAMES
+    known = isinstance(trainer, str) and trainer in registry.TRAINERS
+    whole = known and registry.OPTIONS.load(str(trainer)).PLAYS_WHOLE_GAMES
     try:
         return env_of_table(env) if whole else env
     except FastEnvError:  # an environment that there is not any more

@@ -6,7 +6,7 @@ import torch
 from tests.training.ppo.engines import Corridor
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.ppo.loss import Auxiliary, ShuffledParts
+from training.ppo.loss import Auxiliary, split_shuffled
 from training.ppo.options import NativeConfig, PPOConfig
 
 
@@ -75,7 +75,7 @@ def test_it_sees_every_step_and_every_minibatch(make_trainer):
     for t, reward in pull.steps:
         assert (trainer.rollout.reward[t].numpy() == reward).all()
     assert pull.begun == [4]
-    assert pull.minibatches == list(range(12))
+    assert pull.minibatches == list(range(4)) * 3
     assert found["train"]["pulls"] == 12.0
 
 
@@ -104,9 +104,8 @@ def test_one_that_has_nothing_to_say_changes_nothing(make_trainer):
 
 
 def test_every_pass_takes_all_samples_in_an_order_of_its_own():
-    shuffled, samples = ShuffledParts(7), torch.zeros(10, 2)
-    shuffled.begin(4)
-    passes = [[shuffled.select(samples, 4 * k + part) for part in range(4)] for k in range(2)]
+    samples, generator = torch.zeros(10, 2), torch.Generator().manual_seed(7)
+    passes = [split_shuffled(samples, 4, generator) for _ in range(2)]
     orders = [torch.cat(parts).tolist() for parts in passes]
     assert [len(part) for part in passes[0]] == [3, 3, 2, 2]
     assert orders[0] != orders[1]

@@ -12,7 +12,7 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
-from training.run import trainers
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.option_layers import load_preset, read_presets
 from training.sb3.trainer import build
@@ -70,4 +70,4 @@ def test_a_missing_package_is_named_with_what_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "sb3_contrib", None)
     said = re.escape("trainer='sb3' needs Stable-Baselines3: pip install '.[sb3]', or choose")
     with pytest.raises(ImportError, match=said):
-        trainers.get_module("sb3")
+        registry.load_trainer("sb3")

@@ -7,8 +7,8 @@ from fastenv.errors import ConfigError
 from tests.tables import walk
 from training.run.names import base_of, is_agent, is_search, short_name, split_names
 from training.run.options import Options
-from training.search.agent import load, parse
-from training.search.options import SearchOptions
+from training.search.agent import load
+from training.search.options import SearchOptions, parse
 
 PRETRAINED = "pretrained/skullking-ppo"
 

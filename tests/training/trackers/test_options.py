@@ -120,10 +120,6 @@ def test_the_kind_of_a_tracker_is_what_its_option_says(engine):
     assert [type(named[name]) for name in given] == [EpisodeStats, EpisodeStats]
 
 
-def test_a_run_without_trackers_has_none(engine):
-    assert options.build(engine, {}, seed=0) is None
-
-
 def test_growth_takes_a_source_and_a_weight(engine):
     given = {"richer": {"kind": "growth", "source": {"info": "won", "bin": 2}, "weight": 0.5}}
     growth = options.build(engine, given, seed=0)._named["richer"]

@@ -59,6 +59,11 @@ def is_bidding(rows: np.ndarray) -> np.ndarray:
     return bidding
 
 
+def is_playing(rows: np.ndarray) -> np.ndarray:
+    """Tell in which rows anything else is decided: cards, and abilities of pirates, bool (k,)."""
+    return ~is_bidding(rows)
+
+
 def card_sets(cards: np.ndarray, there: np.ndarray) -> np.ndarray:
     """Return the cards (k, n) that are there as sets of two words of bits, uint64 (k, 2)."""
     bits = np.where(there, np.uint64(1) << (cards % 64).astype(np.uint64), np.uint64(0))

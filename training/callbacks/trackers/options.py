@@ -41,8 +41,8 @@ _SOURCES = ("cell", "place", "score", "source", "success")
 _ITEMS: dict[str, type[Options]] = {"stages": QuestStage, "events": Event}
 
 
-def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:
-    """Make the trackers of a run, None if it has none.
+def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers:
+    """Make the trackers of a run.
 
     Parameters
     ----------
@@ -58,8 +58,6 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     ConfigError
         Names the option that is wrong.
     """
-    if not options:
-        return None
     kinds = {name: _get_kind(name, given) for name, given in options.items()}
     archives = [name for name, kind in kinds.items() if kind == "archive"]
     require(len(archives) <= 1, "trackers", archives, "without a second archive")

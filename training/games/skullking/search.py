@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fastenv.registry import short_id
 from training.apps.skullking.beliefs import HandBelief
 from training.apps.skullking.opponent_model import OpponentModel
-from training.apps.skullking.round_record import is_bidding
+from training.apps.skullking.round_record import is_bidding, is_playing
 from training.apps.skullking.round_view import RoundView
 from training.apps.skullking.win_chance import make_win
 from training.players.policy import Policy
@@ -17,11 +15,6 @@ from training.run import games
 from training.search.rules import SearchRules, margin, points
 
 LEAD = 1.0  # standard errors by which an action must be ahead of the network's own
-
-
-def cards(rows: np.ndarray) -> np.ndarray:
-    """Tell in which rows anything else is decided: cards, and abilities of pirates, bool (k,)."""
-    return ~is_bidding(rows)
 
 
 def options_of(policy: Policy) -> dict[str, Any]:
@@ -42,7 +35,7 @@ SEARCH = SearchRules(
     units={"points": "points", "margin": "points ahead of the others", "win": "chance to win"},
     made={"win": make_win},
     decisions="cards",  # a bid is worth what the player of its cards makes of it
-    searched={"cards": cards, "bids": is_bidding},
+    searched={"cards": is_playing, "bids": is_bidding},
     network=options_of,
     beliefs=HandBelief,
     opponents=OpponentModel,

@@ -16,7 +16,7 @@ from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 from training.apps.skullking.rules import rules_of
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
-from training.ppo.loss import Auxiliary, ShuffledParts
+from training.ppo.loss import Auxiliary, split_shuffled
 from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
 from training.run.engine import Engine, as_bytes, step_columns
@@ -158,7 +158,7 @@ class Hindsight(Auxiliary):
         self._columns = {
             name: np.zeros((steps, lanes), np.int32) for name in ("ended_cards", "ended_won")
         }
-        self._parts = ShuffledParts(seed)
+        self._generator = torch.Generator().manual_seed(seed)
 
     def gather(self, rollout: Rollout, cards: Array, won: Array) -> WorkerSamples | ManagerSamples:
         """Gather all samples of a rollout, given cards and tricks of ended rounds, int32 (T, N)."""
@@ -172,13 +172,15 @@ class Hindsight(Auxiliary):
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Gather the samples of a rollout."""
         self._samples = self.gather(rollout, *self._columns.values())
-        self._parts.begin(minibatches)
+        self._minibatches = minibatches
         self._sum, self._count = torch.zeros((), device=rollout.device), 0
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Return the weighted loss of a part of the samples; None if there are too few."""
         samples = self._samples
-        index = self._parts.select(samples[0], minibatch)
+        if minibatch == 0:
+            self._parts = split_shuffled(samples[0], self._minibatches, self._generator)
+        index = self._parts[minibatch]
         if not len(index):
             return None
         picked = type(samples)(*(x.index_select(0, index) for x in samples))
@@ -196,11 +198,11 @@ class Hindsight(Auxiliary):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator."""
-        return {"generator": self._parts.generator.get_state()}
+        return {"generator": self._generator.get_state()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
-        self._parts.generator.set_state(saved["generator"])
+        self._generator.set_state(saved["generator"])
 
 
 class WorkerHindsight(Hindsight):

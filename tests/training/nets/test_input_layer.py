@@ -4,8 +4,7 @@ import torch
 from torch import nn
 
 from tests.tables import walk
-from training.nets import few_inputs
-from training.nets.layers import hidden_layers
+from training.nets import layers
 
 
 def observations(share, rows=33, width=128, seed=0):
@@ -18,12 +17,12 @@ def observations(share, rows=33, width=128, seed=0):
 @walk(("share", "skips"), [(0.1, True), (0.0, True), (0.9, False)])
 def test_skipped_inputs_would_add_nothing(monkeypatch, share, skips):
     torch.manual_seed(1)
-    layer = few_inputs.InputLayer(128, 40)
+    layer = layers.InputLayer(128, 40)
     plain = nn.Linear(128, 40)
     plain.load_state_dict(layer.state_dict())
     x, outer = observations(share), torch.randn(33, 40)
-    calls, add = [], few_inputs.add_products
-    monkeypatch.setattr(few_inputs, "add_products", lambda *given: calls.append(1) or add(*given))
+    calls, add = [], layers.add_products
+    monkeypatch.setattr(layers, "add_products", lambda *given: calls.append(1) or add(*given))
     ours, theirs = layer(x), plain(x)
     assert bool(calls) == skips
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
@@ -37,16 +36,16 @@ def test_skipped_inputs_would_add_nothing(monkeypatch, share, skips):
 
 def test_a_row_is_the_same_in_any_batch():
     torch.manual_seed(1)
-    layer, x = few_inputs.InputLayer(128, 40), observations(0.1)
+    layer, x = layers.InputLayer(128, 40), observations(0.1)
     with torch.no_grad():
         assert torch.equal(torch.cat([layer(row.unsqueeze(0)) for row in x]), layer(x))
 
 
 @walk("case", ["few inputs", "gradient by inputs", "autocast", "not asked to"])
 def test_where_all_inputs_are_multiplied(monkeypatch, case):
-    monkeypatch.setattr(few_inputs, "add_products", None)
+    monkeypatch.setattr(layers, "add_products", None)
     width = 8 if case == "few inputs" else 128
-    layer, x = few_inputs.InputLayer(width, 40), observations(0.1, width=width)
+    layer, x = layers.InputLayer(width, 40), observations(0.1, width=width)
     x.requires_grad_(case == "gradient by inputs")
     layer.skips = case != "not asked to"
     with torch.autocast("cpu", torch.bfloat16, enabled=case == "autocast"):
@@ -55,5 +54,5 @@ def test_where_all_inputs_are_multiplied(monkeypatch, case):
 
 
 def test_only_the_first_layer_skips_inputs():
-    kinds = [type(each) for each in hidden_layers(128, (16, 16), "relu")][::2]
-    assert kinds == [few_inputs.InputLayer, nn.Linear]
+    kinds = [type(each) for each in layers.hidden_layers(128, (16, 16), "relu")][::2]
+    assert kinds == [layers.InputLayer, nn.Linear]
