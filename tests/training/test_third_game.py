@@ -15,9 +15,8 @@ from training import (
     evaluate,
     export,
     load_policy,
-    report,
 )
-from training.commands import milestones, profile, replay
+from training.commands import milestones, profile
 from training.games.prospector import protocol
 from training.players.trained import load
 from training.run import checkpoint
@@ -105,29 +104,6 @@ def test_it_is_evaluated(finished, trainer, capsys):
     assert all(each["dt_total"] > 2 * each["steps_total"] for each in summaries.values())
 
 
-@every_trainer
-def test_the_best_of_a_training_is_kept(runs, trainer):
-    evaluation = {"during": "inline", "every": 256, "curve_episodes": 8, "bootstrap": 50}
-    assert train(runs, f"{trainer}-curve", trainer, evaluation=evaluation) == 0
-    found = lines(runs / f"{trainer}-curve", "evaluations")
-    assert [line["decides"] for line in found] == ["win, random"] * 2
-    best = max(found, key=lambda line: line["results"]["win, random"][1])
-    assert load(RunFolder.open(runs / f"{trainer}-curve"), "best").steps == best["step"]
-
-
-def test_bots_of_two_agents_play_against_each_other(capsys):
-    assert evaluate.main(["--bots", "--env", ENV, "--episodes", "8"]) == 0
-    assert "bots: win % of 8 episodes" in capsys.readouterr().out
-
-
-def test_its_replays_play_again(finished, capsys):
-    assert evaluate.main([str(finished / "native"), "--replays", "2"]) == 0
-    files = [str(path) for path in (finished / "native/replays").iterdir()]
-    assert len(files) == 2
-    assert replay.main([*files, "--backend", "reference"]) == 0
-    assert capsys.readouterr().out.count("plays as recorded") == 2
-
-
 def test_variants_of_it_are_compared(finished):
     (finished / "both.json").write_text(json.dumps(TINY | {"total_steps": 128}))
     variants = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -143,12 +119,6 @@ def test_what_other_games_have_is_refused(finished, capsys):
     assert "has no milestones" in capsys.readouterr().err
     assert protocol.main(["--config", str(finished / "native.json"), "--runs", str(finished)]) == 2
     assert "has no protocol over training seeds" in capsys.readouterr().err
-
-
-@every_trainer
-def test_it_is_reported(finished, trainer):
-    assert report.main([str(finished / trainer), "--out", str(finished / "report.html")]) == 0
-    assert trainer in (finished / "report.html").read_text()
 
 
 @every_trainer

@@ -225,14 +225,6 @@ def test_agents_in_several_seats(agent):
     assert (reached == wanted).all(), "seeds 60 to 67"
 
 
-def test_bots_and_agents_side_by_side(agent):
-    options = {"players": 4, "opponent": [agent("nim4"), "perfect", agent("nim4")]}
-    engine = make_engine(NIM, 8, {**options, "agent_seat": 0})
-    reached, _ = learn(engine, np.arange(60, 68))
-    assert (engine.get_seating()["players"] == [-1, -1, nim.BOTS.index("perfect"), -1]).all()
-    assert reached.sum() == 8
-
-
 def test_episodes_go_on_with_who_sits_there(agent):
     engine = make_engine(RACE, 4, {"goal": 8, "opponent": agent("race"), "agent_seat": "rotate"})
     engine.reset_many(seeds=[1, 2, 3, 4])
