@@ -247,22 +247,6 @@ def test_what_a_checkpoint_has_of_episodes_does_not_change_while_it_is_written(
         assert json.dumps(write.args[1].values) == then
 
 
-@pytest.mark.slow
-def test_episodes_that_go_on_behind_a_checkpoint_are_kept_whole(timed_run, train, tmp_path):
-    paths = [tmp_path / f"{name}.sqlite" for name in ("straight", "halves")]
-    level = {"env_options": {"level": -13, "speed": "high"}, "gate": {}}
-    assert timed_run("straight", best_times=str(paths[0]), **level) == 0
-    assert timed_run("halves", "--total-steps", 2000, best_times=str(paths[1]), **level) == 0
-    more = ("--resume", "--total-steps", 4096)
-    assert train(tmp_path / "runs", "halves", *more, config=None) == 0
-    kept = []
-    for path in paths:
-        with BestTimes(path) as store:
-            kept.append(store.top(-13, "high", 10**6))
-    assert kept[0]
-    assert kept[1] == kept[0]
-
-
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
