@@ -104,17 +104,6 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"schedules": {"opponents": [[0, "random"], [0, "rule_easy"]]}}, "schedules.opponents"),
         ({"schedules": {"opponents": "random"}}, "schedules.opponents"),
         ({"env_options": [1]}, "env_options"),
-    ],
-)
-def test_impossible_value_is_refused_by_name(values, named):
-    with pytest.raises(ConfigError) as refused:
-        RunConfig.from_mapping(values)
-    assert named in str(refused.value)
-
-
-@walk(
-    ("values", "said"),
-    [
         ({"ppo": {"self": 1}}, "'ppo.self' is not an option"),
         ({"mask_schedule": [{"self": 1}]}, "'mask_schedule.self' is not an option"),
         ({"mask_schedule": [{"acton": 1, "ticks": 5}]}, "did you mean 'mask_schedule.action'"),
@@ -133,10 +122,10 @@ def test_impossible_value_is_refused_by_name(values, named):
         ({"env_options": {1: 2}}, "env_options must be a mapping of texts"),
     ],
 )
-def test_odd_names_and_values_are_refused_in_one_sentence(values, said):
+def test_impossible_value_is_refused_by_name_in_one_sentence(values, named):
     with pytest.raises(ConfigError) as refused:
         RunConfig.from_mapping(values)
-    assert said in str(refused.value)
+    assert named in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -446,7 +435,9 @@ def nested(depth):
         {"\ud800": 1},
         {"num_envs": 10**5000},
         {"total_steps": -(10**5000)},
+        {"seed": "x" * 10_000},
         {"ppo": {"learning_rate": 10**5000}},
+        {"ppo": {"gamma": nested(5000)}},
         {"env_options": {"schedule": [10**5000] * 3, "num_players": nested(5000)}},
         {"env": nested(5000)},
         {"ppo": nested(90_000)},
@@ -460,7 +451,7 @@ def nested(depth):
 def test_ugly_values_are_refused_in_one_short_sentence(values):
     with pytest.raises(ConfigError) as refused:
         RunConfig.from_mapping(values)
-    assert len(str(refused.value)) < 1000
+    assert len(str(refused.value)) < 600
     assert "\n" not in str(refused.value)
     str(refused.value).encode()
 
