@@ -15,6 +15,7 @@ import torch
 from tests.bits import equal
 from tests.slow import every, late, together
 from tests.training import manifests
+from tests.training.left import lines as records
 from training.callbacks import start
 from training.players.trained import load
 from training.run import checkpoint, files
@@ -34,10 +35,6 @@ def contents(folder):
     """Path to hash of everything in a folder."""
     found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): files.sha256(path) for path in found}
-
-
-def records(run, name="metrics"):
-    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
 
 def saved(run, steps):
@@ -254,21 +251,6 @@ def test_a_knob_that_changed_before_a_run_goes_on_is_logged_once(train, tmp_path
     assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
     changes = [r["step"] for r in records(tmp_path / "run", "events") if r["event"] == "knobs"]
     assert changes == [256]
-
-
-def test_resumed_run_equals_an_uninterrupted_one(train, finished, tmp_path):
-    assert train(tmp_path, "halves", "--total-steps", 256) == 0
-    half, _ = saved(tmp_path / "halves", 256)
-    full, _ = saved(finished, 256)
-    assert equal(half, full)
-
-    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
-    model, rows = saved(tmp_path / "halves", 512)
-    straight, straight_rows = saved(finished, 512)
-    assert equal(model, straight)
-    np.testing.assert_array_equal(rows, straight_rows)
-    assert [r["step"] for r in records(tmp_path / "halves")] == [128, 256, 384, 512]
-    assert [r["iter"] for r in records(tmp_path / "halves")] == [1, 2, 3, 4]
 
 
 def test_same_seed_is_the_same_run_and_another_is_not(train, finished, tmp_path):

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from tests.bits import equal
 from tests.slow import late
 from tests.training import third_game
+from tests.training.left import newest
+from tests.training.left import timeless as lines
 from tests.training.third_game import ENV, TINY
 from training import (
     compare,
@@ -24,7 +25,6 @@ from training.run.folder import RunFolder
 from training.train import main
 
 TRAINERS = ("native", "sb3")
-CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
 every_trainer = pytest.mark.parametrize("trainer", TRAINERS)
 
 
@@ -56,15 +56,6 @@ def finished(runs):
     return runs
 
 
-def lines(run, name="metrics"):
-    every = [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k not in CLOCK} for line in every]
-
-
-def newest(run):
-    return checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
-
-
 @every_trainer
 def test_it_trains_and_says_what_it_did(finished, trainer):
     run = finished / trainer
@@ -72,20 +63,6 @@ def test_it_trains_and_says_what_it_did(finished, trainer):
     assert summary["status"] == "finished"
     assert summary["steps"] == lines(run)[-1]["step"] == 512
     assert np.isfinite(lines(run)[-1]["train"]["value_loss"])
-
-
-@every_trainer
-def test_a_resumed_run_equals_an_uninterrupted_one(finished, trainer):
-    name = f"{trainer}-resumed"
-    assert train(finished, name, trainer, total_steps=256) == 0
-    assert train(finished, name, trainer, "--resume", total_steps=512) == 0
-    straight, resumed = newest(finished / trainer), newest(finished / name)
-    assert equal(straight.model, resumed.model)
-    assert (straight.rows == resumed.rows).all()
-    assert straight.arrays.keys() == resumed.arrays.keys()
-    for key, array in straight.arrays.items():
-        assert (array == resumed.arrays[key]).all(), key
-    assert lines(finished / trainer) == lines(finished / name)
 
 
 @every_trainer

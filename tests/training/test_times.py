@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.tables import Reason
+from tests.training.left import events
 from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
@@ -166,17 +167,12 @@ def timed_run(train, tmp_path, monkeypatch):
     return call
 
 
-def events(run, kind):
-    lines = (run / "events.jsonl").read_text().splitlines()
-    return [e for e in map(json.loads, lines) if e["event"] == kind]
-
-
 def gates(run):
     return [json.loads(x)["gate"] for x in (run / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
-def test_a_run_tightens_its_budgets_and_goes_on_exactly(timed_run, train, tmp_path, monkeypatch):
+def test_a_run_tightens_its_budgets(timed_run, tmp_path, monkeypatch):
     played = []
 
     def certify(self, update, engine, *args, **kwargs):
@@ -198,11 +194,6 @@ def test_a_run_tightens_its_budgets_and_goes_on_exactly(timed_run, train, tmp_pa
     told = gates(run)
     assert told[0] == {**told[0], "budgets": {"frames": None, "spawns": None}}
     assert any(g["budgets"]["frames"] for g in told)
-    # From every checkpoint on, the run is the same.
-    half = ("--total-steps", 2048)
-    assert timed_run("halves", *half, gate=GATE | {"success": over}) == 0
-    assert train(tmp_path / "runs", "halves", "--resume", "--total-steps", 4096, config=None) == 0
-    assert gates(tmp_path / "runs/halves") == told
 
 
 def test_a_training_keeps_the_games_it_clears_and_they_replay(timed_run, tmp_path):

@@ -14,10 +14,10 @@ from fastenv.game import Game
 from tests import nim
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tests.training.left import parameters
 from training.play import main as play
 from training.players.contest_table import find_table
 from training.players.names import make_player
-from training.run import checkpoint
 from training.run.envs import make_engine
 from training.run.seating import has_agents, without_agents
 from training.selfplay.opponents import OpponentEngine
@@ -276,10 +276,6 @@ def run(tmp_path, name, config, *flags):
     path.write_text(json.dumps(config))
     given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
     return train([*given, *flags])
-
-
-def parameters(folder):
-    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
 
 
 def test_training_goes_on_to_the_bit(agent, tmp_path):

@@ -9,11 +9,11 @@ import pytest
 import training
 from tests.slow import late
 from tests.tables import walk
+from tests.training.left import parameters
 from training.evaluate import main as evaluate
 from training.players.contest_table import find_table
 from training.players.names import make_player
 from training.players.network import Network
-from training.run import checkpoint
 from training.run.envs import make_engine
 from training.selfplay.opponents import Opponents
 from training.train import main
@@ -126,10 +126,6 @@ def run(tmp_path, name, config, *flags):
     path.write_text(json.dumps(config))
     given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
     return main([*given, "--no-evaluation", *flags])
-
-
-def parameters(folder):
-    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
 
 
 @pytest.mark.slow
