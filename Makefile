@@ -116,8 +116,8 @@ $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -na
 define parity_in_copy
 	rm -rf build/$(1)
 	mkdir -p build/$(1)
-	tar -cf - --exclude='*.so' --exclude='*.pyc' fastenv training tests tools setup.py pyproject.toml \
-	    README.md LICENSE | tar -xf - -C build/$(1)
+	tar -cf - --exclude='*.so' --exclude='*.pyc' fastenv training tests tools docs/examples \
+	    setup.py pyproject.toml README.md LICENSE | tar -xf - -C build/$(1)
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
 	    -m "not slow" tests/parity tests/test_batch.py tests/test_rollouts.py tests/prospector/test_core*.py tests/drmario/test_core*.py \

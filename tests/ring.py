@@ -10,6 +10,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from fastenv.examples.numba_rng import bounded, next_bits, seed_rng
 from numba import njit, types
 
 from fastenv.errors import ConfigError
@@ -18,7 +19,7 @@ from fastenv.numba_cache import cached_cfunc
 from fastenv.plain import PlainGame
 from fastenv.rng import Rng
 from fastenv.seats import ORDERS, Order
-from tests.toy import CORE, KEPT, KERNELS, _bounded, _next, _seed
+from tests.toy import CORE, KEPT, KERNELS
 
 K, ACTIONS = 3, 4
 _void, _u64, _i32 = types.voidptr, types.CPointer(types.uint64), types.CPointer(types.int32)
@@ -113,7 +114,7 @@ def _call(s, order):
     for k in range(K):
         also = order == 0
         if order == 2:
-            also = _bounded(s.rng, 2) == 1
+            also = bounded(s.rng, 2) == 1
         s.needs_action[k] = also or k == s.turn
 
 
@@ -133,16 +134,16 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s, c = nb.carray(row, (1,), RING_STATE)[0], nb.carray(shared, (1,), RING_SHARED)[0]
         words = nb.carray(seed, (1,))
         if words.ctypes.data != 0:
-            _seed(s.rng, words[0])
+            seed_rng(s.rng, words[0])
         s.ep_length = s.done = 0
         s.pile = c.stones
-        s.turn = _bounded(s.rng, K)
+        s.turn = bounded(s.rng, K)
         for k in range(K):
             s.ep_return[k] = 0.0
             s.taken[k] = s.gain[k] = 0
-            s.secret[k] = _bounded(s.rng, 100)
+            s.secret[k] = bounded(s.rng, 100)
         for i in range(4):
-            s.bot_rng[i] = _next(s.rng)
+            s.bot_rng[i] = next_bits(s.rng)
         _call(s, c.order)
 
     @cached_cfunc(types.int32(_void, _void, _void, _void, _i32))
@@ -163,7 +164,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.done = 1
         elif s.ep_length + 1 >= LAST:
             s.done = 2
-        s.turn = (s.turn + 1 + _bounded(s.rng, 2)) % K
+        s.turn = (s.turn + 1 + bounded(s.rng, 2)) % K
         _call(s, c.order)
         return 0
 
@@ -176,7 +177,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         most = _most(nb.carray(row, (1,), RING_STATE)[0], agent)
         kind = nb.carray(params, (1,), RING_BOT)[0].kind
         if kind == 0:
-            return _bounded(nb.carray(rng, (4,)), most + 1)
+            return bounded(nb.carray(rng, (4,)), most + 1)
         return most if kind == 1 else min(1, most)
 
     @cached_cfunc(types.void(_void, _void, _void, _void, _void))

@@ -91,27 +91,6 @@ def test_the_end_of_an_episode_is_told_once(env):
     env.step(1)
 
 
-def test_stepping_before_the_first_reset_is_refused(env):
-    with pytest.raises(fastenv.ResetNeededError):
-        env.step(0)
-
-
-@walk("action", [3, -1, 2**40])
-def test_an_action_out_of_range_moves_nothing(env, action):
-    env.reset(seed=0)
-    before = env.get_state()
-    with pytest.raises(fastenv.InvalidActionError, match=r"out of range.*0\.\.2"):
-        env.step(action)
-    assert env.get_state() == before
-
-
-@walk("action", [1.0, float("nan"), True, None, "1", [1], np.array([1]), 0.5])
-def test_an_action_that_is_no_integer_is_refused(env, action):
-    env.reset(seed=0)
-    with pytest.raises(fastenv.InvalidActionError, match="integer"):
-        env.step(action)
-
-
 def test_integers_of_any_kind_are_taken(env):
     env.reset(seed=0)
     for action in (1, np.int8(0), np.uint64(0), np.array(0)):

@@ -131,17 +131,6 @@ def test_actions_are_given_for_one_step():
         venv.step_wait()
 
 
-def test_a_single_buffer_would_be_overwritten():
-    venv = batch(obs_buffers="pingpong")
-    venv._obs = [venv._obs[0]] * 2
-    venv.seed(0)
-    kept = venv.reset()
-    value = kept.copy()
-    for _ in range(3):
-        venv.step(np.ones(N, np.int64))
-    assert not np.array_equal(kept, value)
-
-
 def test_running_infos_are_empty_and_read_only_if_they_are_shared():
     venv = batch(infos="shared")
     venv.reset()
@@ -277,17 +266,6 @@ def test_chosen_columns_reach_the_infos_of_ended_episodes():
     ):
         with pytest.raises(ValueError, match="must be one of"):
             batch(**wrong)
-
-
-def test_bad_actions_move_nothing():
-    venv = batch()
-    venv.seed(0)
-    venv.reset()
-    before = venv.engine.get_state()
-    for wrong in (np.full(N, 3), np.zeros(N), np.zeros(N + 1, int)):
-        with pytest.raises(fastenv.InvalidActionError):
-            venv.step(wrong)
-        assert np.array_equal(before, venv.engine.get_state())
 
 
 def test_wrappers_of_sb3_work_on_top():

@@ -73,23 +73,16 @@ RAGGED = {
 @walk("kind", ACTIONS | RAGGED)
 @every_backend
 def test_actions_that_are_none(backend, kind):
+    """By the error that is promised, which says what an action must be; no words of NumPy's."""
     engine = engine_of(backend)
     engine.step_many(np.zeros((N, 2), int))
     before = everything(engine)
     for options in ({}, {"autoreset": False}, {"select": np.ones(N, np.uint8)}):
-        with pytest.raises(ValueError, match=r"action|array element"):
+        with pytest.raises(InvalidActionError, match="action"):
             engine.step_many((ACTIONS | RAGGED)[kind](), **options)
         assert everything(engine) == before
     engine.step_many(np.zeros((N, 2), np.int8))
     assert everything(engine) != before
-
-
-@walk("kind", ACTIONS | RAGGED)
-def test_they_are_refused_as_actions(kind):
-    """By the error that is promised, which says what an action must be; no words of NumPy's."""
-    engine = engine_of("reference")
-    with pytest.raises(InvalidActionError, match="action"):
-        engine.step_many((ACTIONS | RAGGED)[kind]())
 
 
 @walk("kind", RAGGED)

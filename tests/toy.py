@@ -12,6 +12,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from fastenv.examples.numba_rng import bounded, next_bits, seed_rng
 from numba import njit, types
 
 from fastenv.errors import ConfigError, InvalidActionError, StateError
@@ -22,49 +23,6 @@ from fastenv.rng import Rng
 KERNELS, CORE = "numba", "fastenv._batch"
 _void, _u64 = types.voidptr, types.CPointer(types.uint64)
 _i32 = types.CPointer(types.int32)
-
-
-# -- the engine generator --------------------------------------------------------------------------
-
-
-@njit
-def _rotl(x, k):
-    return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
-
-
-@njit
-def _seed(s, seed):
-    for k in range(4):
-        z = seed + np.uint64(k + 1) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        s[k] = z ^ (z >> np.uint64(31))
-
-
-@njit
-def _next(s):
-    x = _rotl(s[1] * np.uint64(5), 7) * np.uint64(9)
-    t = s[1] << np.uint64(17)
-    s[2] ^= s[0]
-    s[3] ^= s[1]
-    s[1] ^= s[2]
-    s[0] ^= s[3]
-    s[2] ^= t
-    s[3] = _rotl(s[3], 45)
-    return x
-
-
-@njit
-def _bounded(s, n):
-    n = np.uint64(n)
-    product = (_next(s) >> np.uint64(32)) * n
-    low = product & np.uint64(0xFFFFFFFF)
-    if low < n:
-        threshold = (np.uint64(0x100000000) - n) % n
-        while low < threshold:
-            product = (_next(s) >> np.uint64(32)) * n
-            low = product & np.uint64(0xFFFFFFFF)
-    return np.int64(product >> np.uint64(32))
 
 
 class AnyWhole:
@@ -159,11 +117,11 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s, k = nb.carray(row, (1,), STATE)[0], nb.carray(knobs, (1,), KNOBS)[0]
         words = nb.carray(seed, (1,))
         if words.ctypes.data != 0:
-            _seed(s.rng, words[0])
+            seed_rng(s.rng, words[0])
         s.ep_return, s.ep_length, s.done = 0.0, 0, 0
         s.position = s.steps = s.moved = s.illegal = 0
         s.limit = k.limit
-        s.goal = 1 + _bounded(s.rng, 6)
+        s.goal = 1 + bounded(s.rng, 6)
 
     @cached_cfunc(types.int32(_void, _void, _void, _void, _i32))
     def step(row, derived, shared, knobs, actions):
@@ -174,7 +132,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.illegal += 1
         else:
             before = s.position
-            wind = np.int64(_bounded(s.rng, 4) == 0)
+            wind = np.int64(bounded(s.rng, 4) == 0)
             s.position = max(0, before + action - wind)
             s.moved = s.position - before
         if s.position >= s.goal:
@@ -190,7 +148,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     @cached_cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
     def bot(row, derived, shared, params, agent, obs, mask, rng):
         s, kind = nb.carray(row, (1,), STATE)[0], nb.carray(params, (1,), BOT)[0].kind
-        return 1 if kind == 0 else _bounded(nb.carray(rng, (4,)), 2 if s.position % 2 else 3)
+        return 1 if kind == 0 else bounded(nb.carray(rng, (4,)), 2 if s.position % 2 else 3)
 
     @cached_cfunc(types.void(_void, _void, _void, _void, _void))
     def observe(row, derived, shared, obs_out, mask_out):
@@ -216,7 +174,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
 
     @cached_cfunc(types.void(_void, _void, types.int32, _u64))
     def resample(row, shared, agent, rng):
-        _seed(nb.carray(row, (1,), STATE)[0].rng, _next(nb.carray(rng, (4,))))
+        seed_rng(nb.carray(row, (1,), STATE)[0].rng, next_bits(nb.carray(rng, (4,))))
 
     @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def stop(row, start, shared, until, number):
@@ -498,18 +456,18 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         k, words = nb.carray(knobs, (1,), KNOBS)[0], nb.carray(seed, (1,))
         board = _board(row, c)
         if words.ctypes.data != 0:
-            _seed(s.rng, words[0])
+            seed_rng(s.rng, words[0])
         s.limit, s.stamp, s.done = k.limit, 0, 0
         s.ep_length = s.ep_frames = 0
         for a in range(2):
             s.ep_return[a] = 0.0
             s.tau[a] = s.place[a] = s.decided_at[a] = s.ev_gain[a] = s.ev_illegal[a] = 0
         for i in range(c.size):
-            board[i] = _bounded(s.rng, 10)
-        s.ready_at[0] = _bounded(s.rng, 2)
-        s.ready_at[1] = _bounded(s.rng, 2)
+            board[i] = bounded(s.rng, 10)
+        s.ready_at[0] = bounded(s.rng, 2)
+        s.ready_at[1] = bounded(s.rng, 2)
         for i in range(4):
-            s.bot_rng[i] = _next(s.rng)
+            s.bot_rng[i] = next_bits(s.rng)
         s.stamp_from = s.bot_rng[0] | np.uint64(1)
         _wake(s)
 
@@ -538,7 +496,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.ev_gain[k] = far
             s.decided_at[k] = s.clock
             ground = board[s.place[k] % c.size]
-            s.ready_at[k] = s.clock + 1 + far + ground + _bounded(s.rng, 2)
+            s.ready_at[k] = s.clock + 1 + far + ground + bounded(s.rng, 2)
             moved += far
         before = s.clock
         _wake(s)
@@ -556,10 +514,10 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         board, words = _board(row, c), nb.carray(rng, (4,))
         for i in range(s.place[agent] + SEEN, c.size):
-            board[i] = _bounded(words, 10)
-        _seed(s.rng, _next(words))
+            board[i] = bounded(words, 10)
+        seed_rng(s.rng, next_bits(words))
         for i in range(4):
-            s.bot_rng[i] = _next(words)
+            s.bot_rng[i] = next_bits(words)
         s.stamp, s.stamp_from = 0, s.bot_rng[0] | np.uint64(1)  # left open
 
     @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
@@ -586,7 +544,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     @cached_cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
     def bot(row, derived, shared, params, agent, obs, mask, rng):
         p, legal = nb.carray(params, (1,), RACE_BOT)[0], nb.carray(mask, (4,), np.uint8)
-        stride = _bounded(nb.carray(rng, (4,)), 4) if p.random else p.stride
+        stride = bounded(nb.carray(rng, (4,)), 4) if p.random else p.stride
         while stride > 0 and not legal[stride]:
             stride -= 1
         return stride

@@ -12,7 +12,6 @@ import pytest
 import fastenv
 from fastenv.env import shown_obs
 from fastenv.errors import show
-from fastenv.seats import ORDERS
 from tests.api.short import SEVERAL, short
 from tests.ring import RingGame
 from tests.toy import RaceGame, WalkGame
@@ -107,11 +106,6 @@ def test_parallel_api(env_id, capsys):
 @each_game
 def test_parallel_seeds(env_id):
     suites.parallel_seed_test(lambda: made(parallel_env, env_id), num_cycles=30)
-
-
-def test_games_of_all_orders_are_among_them():
-    orders = {made(aec_env, name).seats.order for name in [*SEVERAL, *TOYS]}
-    assert orders == set(ORDERS)
 
 
 # -- one after the other, and all at once ----------------------------------------------------------
@@ -383,13 +377,6 @@ def test_games_that_cannot_be_shown_are_refused(make, game, says):
 def test_options_that_a_game_does_not_take_are_refused(make, env_id, options, says):
     with pytest.raises(fastenv.ConfigError, match=says):
         make(env_id, **options)
-
-
-def test_unknown_options_and_values_are_refused():
-    with pytest.raises(fastenv.ConfigError, match="num_players=9 is not possible"):
-        aec_env("SkullKingFlat-v0", num_players=9)
-    with pytest.raises(fastenv.ConfigError, match="render_mode='movie'"):
-        aec_env("SkullKingFlat-v0", render_mode="movie")
 
 
 # -- in parallel ---------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fastenv.drmario.tables import SPEEDS
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "data" / "drmario"
 DEFAULT = ROOT.parent / "shared" / "data" / "drmario"
@@ -41,6 +43,8 @@ SCHEMAS = {
 }  # fmt: skip
 
 
+# Registers that have another name here.
+RENAMED = {"pill_count_bcd_lo": "pill_count_lo", "pill_count_bcd_hi": "pill_count_hi"}
 # The registers beside a recorded demo are those of an engine that counted another chain_length.
 DEMO_FIELDS_BUT = "chain_length"
 
@@ -125,6 +129,17 @@ class Trace:
 
     def __str__(self):
         return f"game {self.number}: {self.meta}"
+
+
+def options_of(meta):
+    """Return the options that a recorded game begins with."""
+    return {
+        "level": meta["level"],
+        "speed": SPEEDS[meta["speed"]],
+        "game_seed": meta["seed0"] * 256 + meta["seed1"],
+        "first_frame": meta["frame_lo_at_reset"],
+        "intro_frames": meta["intro_wait_at_reset"],
+    }
 
 
 def boards_of(board0, frames, deltas):

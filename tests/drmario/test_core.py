@@ -14,28 +14,17 @@ from tests.slow import every, late
 from tests.tables import walk
 
 pytestmark = needs_core
-RENAMED = {"pill_count_bcd_lo": "pill_count_lo", "pill_count_bcd_hi": "pill_count_hi"}
 
 
 def registers(row, fields, player=0):
     """Return the registers of a player in the order of a golden file."""
     record = row["players"][player]
     return [
-        int(row["frame"]) & 0xFF if name == "frame_lo" else int(record[RENAMED.get(name, name)])
+        int(row["frame"]) & 0xFF
+        if name == "frame_lo"
+        else int(record[golden.RENAMED.get(name, name)])
         for name in fields
     ]
-
-
-def frames_options(meta):
-    """Return the options that a golden game begins with."""
-    return {
-        "placement": False,
-        "level": meta["level"],
-        "speed": t.SPEEDS[meta["speed"]],
-        "game_seed": meta["seed0"] * 256 + meta["seed1"],
-        "first_frame": meta["frame_lo_at_reset"],
-        "intro_frames": meta["intro_wait_at_reset"],
-    }
 
 
 @pytest.mark.parametrize("path", golden.files("layouts"), ids=lambda path: path.stem)
@@ -58,7 +47,7 @@ def test_layouts_are_the_golden_ones(path):
 @pytest.mark.parametrize("step", [3, *late(1)])
 def test_frames_are_the_golden_ones(path, step):
     for trace in [*golden.traces(path)][::step]:
-        lanes = CompiledRows(DrMarioConfig(**frames_options(trace.meta)))
+        lanes = CompiledRows(DrMarioConfig(placement=False, **golden.options_of(trace.meta)))
         lanes.reset([1])
         row = lanes.rows[0]
         assert registers(row, trace.fields) == trace.state0.tolist(), trace

@@ -8,7 +8,7 @@ import pytest
 from fastenv.drmario import reachability
 from fastenv.drmario.reachability import INFEASIBLE, SPAWN
 from fastenv.errors import ConfigError, InvalidActionError
-from tests.drmario.boards import charged_board, random_boards, recorded_questions
+from tests.drmario.boards import random_boards, recorded_questions
 from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
 from tests.slow import late
@@ -104,17 +104,6 @@ def test_plain_columns_agree_on_extended_inputs(n):
     assert (costs <= core.plan(*asked)).all()
 
 
-def test_left_with_right_reaches_what_left_alone_does_not():
-    board, action, _ = charged_board()
-    assert core.plan(board[None], 0, 0)[0, action] == INFEASIBLE
-    assert core.plan(board[None], 0, 0, extended=True)[0, action] == 3
-    buttons, lengths = core.script(board[None], 0, 0, action, extended=True)
-    assert lengths.tolist() == [3]
-    asked = board[None], np.array([0]), np.array([0])
-    assert replayed(*asked, buttons, lengths) == action
-    assert Scripts(1).locked(*asked, buttons, lengths) == action
-
-
 @pytest.mark.parametrize(
     ("low", "high", "n"),
     [(0, 70, 4000), (4, 16, 4000), pytest.param(3, 20, 100_000, marks=pytest.mark.slow)],
@@ -153,14 +142,6 @@ def test_threads_do_not_share_their_search():
             np.testing.assert_array_equal(costs, expected)
 
 
-def test_equal_colours_need_two_orientations():
-    """Dropping orientations 2 and 3 loses neither a placement of an even pill nor a frame."""
-    costs = core.plan(*questions(np.random.default_rng(5), 3000))
-    right, below, left, above = costs.reshape(-1, 4, 16, 8).swapaxes(0, 1)
-    np.testing.assert_array_equal(below[:, :-1], above[:, 1:])
-    assert (right[:, :, :-1] <= left[:, :, 1:]).all()
-
-
 def test_swapped_buttons_turn_the_other_way():
     """A for B in a script to an upright pill swaps its halves and changes nothing else."""
     boards, parities, gravities = questions(np.random.default_rng(6), 300)
@@ -169,13 +150,6 @@ def test_swapped_buttons_turn_the_other_way():
     buttons, lengths = core.script(*asked, 128 + cells)
     swapped = buttons & 0x0F | (buttons & 0x80) >> 1 | (buttons & 0x40) << 1
     np.testing.assert_array_equal(replayed(*asked, swapped, lengths), 384 + 8 + cells)
-
-
-def test_blocked_spawn_has_no_placement():
-    board = EMPTY_BOARD.copy()
-    board[0, 4] = 0x80
-    assert (core.plan(board, 0, [13]) == INFEASIBLE).all()
-    assert (core.plan(board, 0, [2]) == INFEASIBLE).all()
 
 
 def test_no_boards():

@@ -10,7 +10,6 @@ from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import branch
 from fastenv.drmario.lookahead import candidates, drawn_pill, lookahead_action
-from fastenv.drmario.successors import successors
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
@@ -115,23 +114,6 @@ def test_rollouts_draw_every_pill_once_in_a_ply():
         for ply in range(12):
             drawn = {drawn_pill(third, hashed, ply) for third in range(t.NUM_PILLS)}
             assert drawn == set(range(t.NUM_PILLS))
-
-
-@needs_core
-def test_what_is_counted_is_what_is_played(planned):
-    """Branches count the frames that successors play, but for those behind them."""
-    game, rows = positions(GAMES["medium"], 3, 60)
-    for row in rows:
-        unpacked = game.unpack(row)
-        for each in successors(unpacked, 0):
-            after, frames = branch(unpacked.players[0], int(each["action"]))
-            assert after.combo_counter == each["runs"]
-            if each["reason"] == t.Reason.CLEAR:
-                assert each["cost"] + frames == each["frames"]
-            else:  # an attack, a frame, the throw and, where there is room, the pill
-                rest = 2 + 22 + (each["reason"] == t.Reason.NONE)
-                assert each["cost"] + frames + rest == each["frames"]
-                assert after.board == each["board"].tolist()
 
 
 @needs_core

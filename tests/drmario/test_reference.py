@@ -14,8 +14,6 @@ from fastenv.drmario.reference import DrMario
 from tests.drmario import golden
 from tests.slow import late
 
-RENAMED = {"pill_count_bcd_lo": "pill_count_lo", "pill_count_bcd_hi": "pill_count_hi"}
-
 
 def new_game(seed=1, knobs=None, demo=None, **options):
     """Return a game that has been reset."""
@@ -28,20 +26,7 @@ def new_game(seed=1, knobs=None, demo=None, **options):
 def registers(game, fields, player=0):
     """Return the registers of a player in the order of a golden file."""
     values = vars(game.players[player]) | {"frame_lo": game.frame & 0xFF}
-    return [int(values[RENAMED.get(name, name)]) for name in fields]
-
-
-def of_trace(trace, **options):
-    """Return the game that a trace begins with."""
-    meta = trace.meta
-    return new_game(
-        level=meta["level"],
-        speed=t.SPEEDS[meta["speed"]],
-        game_seed=meta["seed0"] * 256 + meta["seed1"],
-        first_frame=meta["frame_lo_at_reset"],
-        intro_frames=meta["intro_wait_at_reset"],
-        **options,
-    )
+    return [int(values[golden.RENAMED.get(name, name)]) for name in fields]
 
 
 # -- golden files ----------------------------------------------------------------------------------
@@ -65,7 +50,7 @@ def test_layouts_are_the_golden_ones(path):
 
 
 def replay(trace):
-    game = of_trace(trace)
+    game = new_game(**golden.options_of(trace.meta))
     assert game.reserve == trace.reserve.tolist()
     assert registers(game, trace.fields) == trace.state0.tolist(), trace
     assert game.players[0].board == trace.boards[0].tolist()

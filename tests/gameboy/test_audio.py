@@ -365,19 +365,6 @@ def samples_of(machine):
 @settings(max_examples=3, deadline=None, print_blob=True)
 @given(RANDOMS, st.integers(1, 3))
 def test_reference_and_core_make_the_same_samples(programs, reload):
-    play_alike(programs, reload)
-
-
-@needs_core
-@pytest.mark.parity
-@pytest.mark.slow
-@settings(max_examples=8, deadline=None, print_blob=True)
-@given(RANDOMS, st.integers(1, 3))
-def test_so_they_do_of_more_programs(programs, reload):
-    play_alike(programs, reload)
-
-
-def play_alike(programs, reload):
     """Let both play three frames, and put the reference's machine aside and back every so often."""
     from fastenv.gameboy.console import Console
 

@@ -28,12 +28,11 @@ from fastenv.gameboy.tables import (
 )
 from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
 from tools.gameboy.generators.display import writing_cartridge
-from tools.gameboy.machines import build, machine_with_memory, reloaded
+from tools.gameboy.machines import build, machine_with_memory
 
 # Registers in the order of LINE_REGISTERS: SCY, SCX, LCDC, WX, WY, BGP, OBP0, OBP1.
 PLAIN = (0, 0, 0x91, 7, 0, 0xE4, 0xE4, 0xE4)
@@ -185,38 +184,6 @@ def twins(seed, **options):
     row = pack(machine)
     machine = unpack(row, cartridge, by_pixel=True, **options)
     return machine, Console(cartridge, row, accuracy="pixel", **options)
-
-
-def run_twins(seed, frames):
-    """Return how many rows stood in a line with writes."""
-    rng, within = random.Random(seed), 0
-    fixed = rng.random() < 0.7
-    machine, console = twins(seed, strict_video_access=rng.random() < 0.8, fixed_frames=fixed)
-    for _ in range(frames):
-        drawn = rng.random() < 0.6
-        machine.run_frame(drawn)
-        console.run_frame(drawn)
-        assert_same(machine, console, drawn)
-        validate_rows(console.row, console.cartridge)
-        within += console.row["line"][0, LINE_COUNT] > 0
-        if rng.random() < 0.4:
-            machine = reloaded(machine)
-    return within
-
-
-@needs_core
-@pytest.mark.parity
-@pytest.mark.slow
-def test_programs_that_write_within_lines():
-    within = sum(run_twins(seed, frames=3) for seed in range(8))
-    assert within > 3, "some rows should stand in lines with writes"
-
-
-@needs_core
-@pytest.mark.parity
-@pytest.mark.slow
-def test_many_programs_that_write_within_lines():
-    assert sum(run_twins(seed, frames=6) for seed in range(100, 120)) > 10
 
 
 @needs_core

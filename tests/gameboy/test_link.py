@@ -166,14 +166,6 @@ def test_core_and_reference(seed):
 
 
 @needs_core
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 103))
-def test_hundreds_of_frames_of_random_pairs(seed):
-    link, twins, rng = random_pair(seed)
-    run_both(link, twins, 100, rng)
-
-
-@needs_core
 @pytest.mark.parity
 def test_a_machine_whose_other_side_is_idle_is_a_machine_alone():
     from fastenv.gameboy.console import Console, LinkedConsoles

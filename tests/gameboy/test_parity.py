@@ -56,13 +56,6 @@ def test_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=3)
 
 
-@pytest.mark.slow
-@given(cartridge=cartridges(200), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=120)
-def test_many_random_programs(console, cartridge, seed):
-    run_random_program(console, cartridge, seed, frames=6)
-
-
 @walk("seed", every(2, range(12)))
 def test_random_bytes_as_a_program(console, seed):
     run_random_program(console, byte_cartridge(random.Random(seed)), seed, frames=3)

@@ -252,16 +252,20 @@ def with_sound(machine, seed):
     return unpack(row, machine.cartridge)
 
 
-def run_sound_program(programs, seed, frames, most=80):
+@needs_core
+@pytest.mark.parity
+@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=3)
+def test_programs_that_touch_the_sound(programs, seed):
     from fastenv.gameboy.console import Console
 
     rng = random.Random(seed)
-    cartridge = touching_cartridge(programs, most)
+    cartridge = touching_cartridge(programs, 80)
     machine = Machine(cartridge)
     if rng.random() < 0.5:
         machine = with_sound(machine, seed)
     console = Console(cartridge, pack(machine), skip_idle=rng.random() < 0.5)
-    for _ in range(frames):
+    for _ in range(3):
         machine.run_frame(draw=False)
         console.run_frame(draw=False)
         assert_same(machine, console, drawn=False)
@@ -273,23 +277,6 @@ def run_sound_program(programs, seed, frames, most=80):
                 machine.run_frame(draw=False)
             assert_same(machine, console, drawn=False)
     validate_rows(console.row, cartridge)
-
-
-@needs_core
-@pytest.mark.parity
-@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=3)
-def test_programs_that_touch_the_sound(programs, seed):
-    run_sound_program(programs, seed, frames=3)
-
-
-@needs_core
-@pytest.mark.parity
-@pytest.mark.slow
-@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
-def test_many_programs_that_touch_the_sound(programs, seed):
-    run_sound_program(programs, seed, frames=6, most=200)
 
 
 @needs_core

@@ -63,9 +63,6 @@ def test_observations_stay_within_their_bounds(tier, players):
             assert engine.mask.max() == 1
 
 
-# -- illegal actions ----------------------------------------------------------------------------
-
-
 # -- hidden information -------------------------------------------------------------------------
 
 
@@ -175,9 +172,6 @@ def test_another_process_and_the_reference_play_the_same_game():
     exec(DIGEST, names)
     assert out.strip() == names["digest"]("reference")
     assert len(out.strip()) == 2 * hashlib.sha256().digest_size
-
-
-# -- automatic reset ----------------------------------------------------------------------------
 
 
 # -- the kernels without Numba's compiler --------------------------------------------------------

@@ -135,18 +135,3 @@ def test_a_bot_plays_against_one_agent_alike(placement, opponent):
     for _ in range(6 if placement else 30):
         difference = case.advance()
         assert difference is None, str(difference)
-
-
-@needs_core
-@walk(("placement", "kind"), ALL_BOTS)
-def test_bots_choose_alike_in_all_backends(placement, kind):
-    game, _ = game_of(1, 2, placement)
-    for agent in range(2):
-        answers = []
-        for name in ("reference", "numba", "cython", "fast"):
-            engine = BatchEngine(Narrow(game.config), 2, name)
-            engine.reset_many(seeds=2)
-            words = rng_streams(9, 2)
-            chosen = engine.bot_actions(kind, words, agent=agent)
-            answers.append((chosen.tolist(), words.tolist()))
-        assert all(answer == answers[0] for answer in answers)

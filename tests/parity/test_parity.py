@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import fastenv
 from fastenv.skullking import tables as t
 from fastenv.verify import Case, available, draw_options, first_difference
-from tests.needs import needs_core
 from tests.slow import diagonal, every, late
 from tests.tables import walk
 
@@ -142,29 +141,6 @@ def test_a_difference_is_found_and_told():
 
 
 # -- batches -----------------------------------------------------------------------------------
-
-
-def roll(engine, steps, order=None):
-    """Step with actions that depend on lane and time only; yield a digest of every step."""
-    n = engine.num_envs
-    lanes = np.arange(n) if order is None else np.asarray(order)
-    for step in range(steps):
-        rank = engine.mask.cumsum(axis=1)
-        wanted = (lanes * 7 + step * 3) % engine.mask.sum(axis=1) + 1
-        engine.step_many((rank >= wanted[:, None]).argmax(axis=1))
-        yield [engine.obs, engine.mask, engine.reward, engine.get_state()]
-
-
-@needs_core
-@pytest.mark.parametrize("tier", TIERS)
-def test_results_do_not_depend_on_the_number_of_threads(tier):
-    n, steps = 257, 60
-    engines = [fastenv.make_engine(id_of(tier), n, num_threads=k) for k in (1, 2, 3)]
-    for engine in engines:
-        engine.reset_many(seeds=0)
-    for states in zip(*(roll(engine, steps) for engine in engines), strict=True):
-        one, *others = ([a.tobytes() for a in arrays] for arrays in states)
-        assert all(other == one for other in others)
 
 
 @walk("kind", list(t.BOT_NAMES))

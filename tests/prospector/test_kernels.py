@@ -18,7 +18,6 @@ from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import BOT_DTYPE, STATE_DTYPE
 from fastenv.prospector.tables import TABLES, Action
 from fastenv.rng import Rng
-from tests.prospector import golden
 from tests.prospector.games import pay, rows_of
 from tests.rowcalls import (
     Encoded,
@@ -28,8 +27,7 @@ from tests.rowcalls import (
     by_reference,
     without_compiler,
 )
-from tests.slow import every, late
-from tests.tables import walk
+from tests.slow import every
 
 pytestmark = pytest.mark.parity
 
@@ -225,9 +223,6 @@ def test_every_small_number():
     assert_same(rows)
 
 
-# -- golden traces ---------------------------------------------------------------------------------
-
-
 # -- bots ------------------------------------------------------------------------------------------
 
 
@@ -247,19 +242,6 @@ def assert_same_decisions(kind, obs, mask, target=3, seed=0, decide=by_bot_kerne
         assert actions[i] == bots.bot_action(kind, obs[i], mask[i], rng, target), where
         assert words[i].tolist() == rng.state, where
     return actions
-
-
-@walk("step", [6, *late(1)])
-@walk("kind", Bot)
-def test_bots_decide_the_same_on_golden_observations(kind, step):
-    seen = set()
-    for path in golden.TRACES[::step]:
-        obs = golden.Trace(path)["obs"]
-        mask = np.random.default_rng(1).integers(0, 2, (len(obs), tables.NUM_ACTIONS), np.uint8)
-        mask[:, Action.HOLD] = 1
-        for target in (3, 0, 5) if kind == Bot.MARKET_TIMER else (3,):
-            seen |= set(assert_same_decisions(kind, obs, mask, target))
-    assert len(seen) == 1 if kind in (Bot.HOLD, Bot.CASH_OUT) else len(seen) > 8
 
 
 # Thresholds of the bots, as they are after rounding, and their neighbours.

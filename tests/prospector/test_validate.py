@@ -15,8 +15,6 @@ from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import STATE_DTYPE
 from fastenv.prospector.validate import CHUNK, validate_rows
 from fastenv.verify import available, first_difference
-from tests.prospector import golden
-from tests.prospector.drivers import EngineDriver, inject
 from tests.prospector.games import away, random_walk, rows_of
 from tests.tables import walk
 
@@ -31,25 +29,6 @@ def test_rows_of_games_pass_and_come_back(seed):
         rows = rows_of(game)
         validate_rows(rows, RULES)
         assert rows_of(unpack(rows[0], game.time_max)).tobytes() == rows.tobytes()
-
-
-def test_unpacked_games_do_not_share_their_arrays_with_the_row():
-    rows = rows_of(away())
-    before = rows.tobytes()
-    game = unpack(rows[0], 20_000.0)
-    for action in (29, 8, 11, 40):
-        game.step(action)
-    assert rows.tobytes() == before
-
-
-@walk("path", golden.TRACES, ids=lambda path: path.stem)
-def test_golden_injections_pass(path):
-    trace = golden.Trace(path)
-    if not trace.meta["inject"]:
-        return
-    driver = EngineDriver(float(trace["time_max"]), "reference")
-    driver.reset(int(trace["seed"]))
-    inject(driver, trace.group("inject_"))  # rows that are loaded are checked
 
 
 # -- one wrong field ----------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from tests.slow import every
 from tests.tables import walk
 
 BACKENDS = ("reference", "numba", "cython", "fast") if HAS_CORE else ("reference", "numba")
-TICKS = (50.0, 2000.0, t.TIME_MAX)
 HIDDEN = {
     "rng", "node_hazard", "node_pirate", "edge_threat", "true_comp", "richness", "stability",
     "noise", "price_phase", "price_period", "price_amp",
@@ -57,14 +56,6 @@ def same_rows(got, wanted, where):
 
 
 # -- worlds ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("time_max", TICKS)
-def test_worlds_are_the_same_bits_in_all_backends(time_max):
-    rows = np.concatenate([travelled(s, 6 * s, time_max) for s in range(6)])
-    worlds = [engine(b, time_max=time_max).resample(rows, 0, 17, worlds=2) for b in BACKENDS]
-    for backend, got in zip(BACKENDS[1:], worlds[1:], strict=True):
-        same_rows(got, worlds[0], backend)
 
 
 @given(seed=st.integers(0, 10_000), steps=st.integers(0, 40), world=st.integers(0, 2**64 - 1))

@@ -187,9 +187,6 @@ def test_altered_positions(tier, seed, variant):
     assert_same(rows, game)
 
 
-# -- hidden information (docs/skullking.md, 18) ----------------------------------------------------
-
-
 # -- what a row's functions write ------------------------------------------------------------------
 
 

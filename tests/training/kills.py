@@ -27,6 +27,7 @@ import torch
 
 from training.run import checkpoint
 from training.run.checkpoint import CheckpointWriter
+from training.run.config_files import merge
 from training.run.jsonl import JsonLines
 from training.run.loop import TrainingLoop
 from training.train import main
@@ -52,11 +53,17 @@ class Kind:
         Attributes of modules and classes, by their paths, as a tiny run needs them.
     stores : tuple of str
         SQLite files that it writes beside its folder, and their tables.
+    registers : str or None
+        Path of the function that makes its game or its trainer known.
+    is_slow : bool
+        Whether no kill of it is tried every day.
     """
 
     config: Mapping[str, Any]
     patches: Mapping[str, Any] = field(default_factory=dict)
     stores: tuple[tuple[str, str], ...] = ()
+    registers: str | None = None
+    is_slow: bool = False
 
 
 class Moments:
@@ -151,6 +158,8 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
     for path, value in kind.patches.items():
         owner, _, name = path.rpartition(".")
         setattr(pydoc.locate(owner), name, value)
+    if kind.registers:
+        pydoc.locate(kind.registers)()
     Path("given.json").write_text(json.dumps(kind.config))
     moments = Moments(folder, last)
     if late:
@@ -277,9 +286,126 @@ TIMES = {
     "lanes": 8,
     "times": ["frames"],
 }
+WORKER_TRACKERS = {
+    "visits": {"cell": {"info": "round", "bin": 2}, "count_bonus": 0.01, "episode_bonus": 0.1},
+    "progress": {"events": [{"name": "tricks", "source": "won"}]},
+    "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
+    "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
+    "archive": {"cell": "round", "p_archive": 0.3},
+}
+NODE = {"obs": 22, "times": 31}
+PROSPECTOR = {
+    "env": "Prospector-v0",
+    "env_options": {"time_max": 60},
+    "window_ticks": 50,
+    "trackers": {
+        "visits": {
+            **{"cell": NODE, "num_cells": 32, "place": NODE, "num_places": 32},
+            "count_bonus": 0.1,
+        },
+        "progress": {"events": [{"name": "credits", "source": "credits"}]},
+        "episodes": {"success": "survival"},
+        "archive": {"cell": NODE, "score": "credits", "visits": "visits", "max_cells": 32},
+    },
+}
+POOL = {"start": 100, "every": 100, "keep": 2}
+TWO_ROUNDS = {"env": "SkullKingFlat-v0", "env_options": {"schedule": [1, 2]}}
+EXPERT = TWO_ROUNDS | {"trainer": "expert"}
+BIDS = {"rest_search": "decisions=bids,worlds=2,rollouts=policy", "rest_share": 0.25}
+LATE = {"late_search": "worlds=2,rollouts=policy", "late_start": 0.1, "late_share": 0.25}
+TEACHERS = {
+    "a bot": {"teacher": "rule_hard", "share": 0.5, "window": 2},
+    "a bot that draws": {"teacher": "random", "share": 0.5},
+    "a search beside": {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1},
+    "two searches": {"search": "worlds=2", "share": 0.5, "ppo": "rest", **BIDS},
+    "a search late": {"search": "worlds=2", "share": 0.5, "ppo": "rest", "delay": 1, **LATE},
+    "a bot that searches": {"teacher": "search:heuristic,worlds=4", "share": 0.1},
+}
+GREEDY = {"teacher": "greedy", "share": 0.5, "ppo": "none", "window": 2}
+PAIR = {
+    "trainer": "hier",
+    "env_options": {"opponents": "rule_medium"},
+    "total_steps": 2200,
+    "num_envs": 16,
+    "hier": {"warm_start": 512, "manager": {"n_epochs": 1, "n_steps": 20, "batch_size": 80}},
+    "checkpoints": {"every": 500},
+}
+PAIR_IN_GAMES = {
+    "trainer": "hier",
+    "env_options": {"schedule": [1, 3], "opponents": "rule_easy", "agent_seat": "rotate"},
+    "num_envs": 16,
+    "hier": {
+        "mode": "game",
+        "warm_start": 128,
+        "ratio": 1.0,
+        "manager": {"n_epochs": 1, "n_steps": 4, "num_envs": 8, "batch_size": 32},
+    },
+    "selfplay": {"start": 128, "every": 128},
+    "checkpoints": {"every": 128},
+}
+STAGES = {
+    "stages": [
+        {"name": "early", "knobs": {"allowed_phases": ["early"]}},
+        {"name": "late", "knobs": {"allowed_phases": ["late"]}},
+    ],
+    "success": {"info": "ended_round", "at_least": 1},  # every episode is a success
+    "target": 0.6,
+    "n_max": 200,
+    "tests": 3,
+    "gate_every": 2,  # behind a checkpoint too: the stage has changed, the test is made again
+    "lanes": 8,
+}
+AVERAGED = {"start": 0, "every": 256, "bots": 0, "latest": 0.5, "average": 500, "magnet": 0.2}
+DQN = {
+    **{"net_arch": [16], "batch_size": 16, "learning_starts": 64, "capacity": 320},
+    **{"iteration_steps": 16, "replay_ratio": 1.0, "num_quantiles": 5, "prioritized": True},
+    **{"noisy": True, "epsilon_start": 0.05, "recurrent": "ssm_gru_lstm", "recurrent_size": 8},
+    **{"seq_len": 6, "burn_in": 2},
+}
+RACE = {"env": "Race-v0", "env_options": {"opponent": "random", "goal": 8}}
+RACE_KNOWN = "tests.training.third_game.register"
+
+
+def tiny(changes: Mapping[str, Any], **about: Any) -> Kind:
+    """Return a tiny training with other options."""
+    learns_by_ppo = changes.get("trainer") not in ("dqn", "reinforce")
+    whole = TINY if learns_by_ppo else TINY | {"ppo": {}}
+    return Kind(merge(whole, dict(changes)), **about)
+
+
 KINDS = {
-    "schedule": Kind(
-        TINY | {"schedules": {"opponents": [[0, "rule_easy"], [192, "rule_hard"], [400, "random"]]}}
+    "schedule": tiny(
+        {"schedules": {"opponents": [[0, "rule_easy"], [192, "rule_hard"], [400, "random"]]}}
+    ),
+    "stages": tiny({"gate": STAGES}),
+    "stages, sb3": tiny({"gate": STAGES, "trainer": "sb3"}, is_slow=True),
+    "trackers": tiny({"trackers": WORKER_TRACKERS}, is_slow=True),
+    "windows and trackers": tiny(PROSPECTOR, is_slow=True),
+    "sb3": tiny({"trainer": "sb3", "trackers": WORKER_TRACKERS}),
+    "ensemble": tiny({"trainer": "ensemble", "num_envs": 16, "ensemble": {"seeds": [1, 7]}}),
+    "dqn with a memory": tiny(
+        {"trainer": "dqn", "dqn": DQN, "trackers": WORKER_TRACKERS}, is_slow=True
+    ),
+    "a pair": tiny(PAIR, is_slow=True),
+    "a pair in hindsight": tiny(
+        merge(PAIR, {"hier": {"manager": {"hindsight": "tricks"}, "worker": {"hindsight": "sil"}}})
+    ),
+    "a pair in games, self-play": tiny(PAIR_IN_GAMES),
+    "the race": tiny(RACE, registers=RACE_KNOWN),
+    "the race, sb3": tiny(RACE | {"trainer": "sb3"}, registers=RACE_KNOWN, is_slow=True),
+    "a trainer of a user": tiny(
+        {"trainer": "reinforce"}, registers="tests.training.toy_trainer.register"
+    ),
+    **{
+        f"expert, {name}": tiny(EXPERT | {"expert": expert}, is_slow=k % 2 == 1)
+        for k, (name, expert) in enumerate(TEACHERS.items())
+    },
+    "expert of placements": tiny(
+        DRMARIO | {"trainer": "expert", "expert": GREEDY, "num_envs": 16}, is_slow=True
+    ),
+    "self-play, matches": tiny(
+        {"env": "DrMarioVersus-v0", "env_options": {"opponent": "random"}, "selfplay": POOL},
+        is_slow=True,
     ),
     "best times": Kind(
         TINY
@@ -294,54 +420,40 @@ KINDS = {
             "training.callbacks.stage_schedules.FEWEST_EFFECTIVE": 8.0,
         },
         (("times.sqlite", "clears"),),
+        is_slow=True,
     ),
-    "early stopping": Kind(TINY | {"evaluation": EVALUATED, "total_steps": 2048}),
-    "self-play": Kind(
-        TINY
+    "early stopping": tiny({"evaluation": EVALUATED, "total_steps": 2048}, is_slow=True),
+    "self-play": tiny(TWO_ROUNDS | {"selfplay": POOL}),
+    "self-play, averaged": tiny({"env": "KuhnPoker-v0", "selfplay": AVERAGED}),
+    "expert iteration": tiny(
+        EXPERT
         | {
-            "env": "SkullKingFlat-v0",
-            "env_options": {"schedule": [1, 2]},
-            "selfplay": {"start": 100, "every": 100, "keep": 2},
-        }
-    ),
-    "expert iteration": Kind(
-        TINY
-        | {
-            "env": "SkullKingFlat-v0",
-            "trainer": "expert",
-            "env_options": {"schedule": [1, 2]},
             "native": {"heads": "cards", "critic_view": True},
-            "selfplay": {"start": 100, "every": 100, "keep": 2},
+            "selfplay": POOL,
             "expert": {"search": "worlds=4", "share": 0.5, "window": 2, "ppo": "rest"},
-        }
+        },
+        is_slow=True,
     ),
-    "foreign, with a memory": Kind(
-        TINY
-        | {
+    "foreign, with a memory": tiny(
+        {
             "env": "tests.training.foreign.environments:Ladder",
-            "env_options": {},
             "native": {"recurrent": "gru", "recurrent_size": 16, "seq_len": 8},
-        }
+        },
+        is_slow=True,
     ),
-    "foreign self-play": Kind(
-        TINY
-        | {
-            "env": "pettingzoo.classic.connect_four.connect_four:env",
-            "env_options": {},
-            "selfplay": {"start": 100, "every": 100, "keep": 2},
-        }
+    "foreign self-play": tiny(
+        {"env": "pettingzoo.classic.connect_four.connect_four:env", "selfplay": POOL},
+        is_slow=True,
     ),
-    "foreign dqn": Kind(
-        TINY
-        | {
+    "foreign dqn": tiny(
+        {
             "env": "CartPole-v1",
             "trainer": "dqn",
-            "env_options": {},
-            "ppo": {},
             "dqn": {
                 **{"net_arch": [16], "batch_size": 32, "learning_starts": 64, "capacity": 512},
                 **{"iteration_steps": 8, "precision": "fp32"},
             },
-        }
+        },
+        is_slow=True,
     ),
 }

@@ -4,10 +4,6 @@ import json
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -323,30 +319,6 @@ def test_global_generators_go_through_json():
     drawn = random.random(), np.random.random()  # noqa: NPY002
     set_global_generators(saved)
     assert (random.random(), np.random.random()) == drawn  # noqa: NPY002
-
-
-@pytest.mark.slow
-def test_kill_while_saving_always_leaves_a_whole_one(tmp_path):
-    script = f"""
-import sys; sys.path[:0] = {[str(ROOT), str(Path(__file__).parent), *sys.path]!r}
-from pathlib import Path
-import test_checkpoint
-for steps in range(1, 1_000_000):
-    test_checkpoint.save(Path({str(tmp_path)!r}), steps, value=float(steps))
-    print(steps, flush=True)
-"""
-    rng = random.Random(0)
-    for _ in range(5):
-        process = subprocess.Popen(
-            [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
-        )
-        process.stdout.readline()
-        time.sleep(rng.uniform(0, 0.1))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        path = checkpoint.newest(tmp_path)
-        found = checkpoint.load(path, IDENTITY)
-        assert found.model["weight"][0] == found.steps
 
 
 @walk(

@@ -8,13 +8,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-import torch
 import yaml
 from rich.console import Console
 
 from tests.bits import equal
 from tests.tables import walk
 from tests.training.conftest import TINY
+from tests.training.left import parameters
 from training import compare as compare_module
 from training import train as train_module
 from training.apps.skullking.evaluation import play_matches
@@ -101,11 +101,6 @@ def test_a_report_has_what_is_robust_over_seeds(compared):
         slow = rows["slow"]["points"]
         better = improvement_interval(slow["by_seed"], base["by_seed"], 100)
         assert slow["probability_of_improvement"] == better.to_list()
-
-
-def parameters(run):
-    newest = (run / "checkpoints/latest").read_text().strip()
-    return torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)["policy"]
 
 
 def events(run):

@@ -104,17 +104,6 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"schedules": {"opponents": [[0, "random"], [0, "rule_easy"]]}}, "schedules.opponents"),
         ({"schedules": {"opponents": "random"}}, "schedules.opponents"),
         ({"env_options": [1]}, "env_options"),
-    ],
-)
-def test_impossible_value_is_refused_by_name(values, named):
-    with pytest.raises(ConfigError) as refused:
-        RunConfig.from_mapping(values)
-    assert named in str(refused.value)
-
-
-@walk(
-    ("values", "said"),
-    [
         ({"ppo": {"self": 1}}, "'ppo.self' is not an option"),
         ({"mask_schedule": [{"self": 1}]}, "'mask_schedule.self' is not an option"),
         ({"mask_schedule": [{"acton": 1, "ticks": 5}]}, "did you mean 'mask_schedule.action'"),
@@ -133,10 +122,10 @@ def test_impossible_value_is_refused_by_name(values, named):
         ({"env_options": {1: 2}}, "env_options must be a mapping of texts"),
     ],
 )
-def test_odd_names_and_values_are_refused_in_one_sentence(values, said):
+def test_impossible_value_is_refused_by_name_in_one_sentence(values, named):
     with pytest.raises(ConfigError) as refused:
         RunConfig.from_mapping(values)
-    assert said in str(refused.value)
+    assert named in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
@@ -150,14 +139,6 @@ def test_yaml_reads_numbers_as_people_write_them(tmp_path):
     path.write_text("ppo: {learning_rate: 3e-4, gamma: 1, net_arch: [8, 8]}\n")
     ppo = RunConfig.from_mapping(load_file(path)).ppo
     assert (ppo.learning_rate, ppo.gamma, ppo.net_arch) == (3e-4, 1.0, (8, 8))
-
-
-@walk("text", ["[1, 2]", "a: [", "\x00"])
-def test_file_that_is_no_mapping_is_refused(tmp_path, text):
-    path = tmp_path / "c.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError, match=r"c\.yaml"):
-        load_file(path)
 
 
 def test_missing_file_is_refused(tmp_path):
@@ -181,12 +162,6 @@ def test_assignments_reach_into_sections():
     assert values == {"ppo": {"n_steps": 64, "net_arch": [4]}, "name": "x", "seed": 3}
 
 
-@walk("text", ["ppo.n_steps", "=3", "seed=["])
-def test_assignment_that_cannot_be_read_is_refused(text):
-    with pytest.raises(ConfigError, match="--set"):
-        parse_assignments([text])
-
-
 def test_layers_merge_sections_but_replace_schedules():
     below = {"ppo": {"n_steps": 1, "n_epochs": 2}, "schedules": {"a": [[0, 1]]}}
     above = {"ppo": {"n_steps": 3}, "schedules": {"b": [[0, 2]]}}
@@ -198,12 +173,6 @@ def test_hash_is_of_values_not_of_their_order():
     one = RunConfig.from_mapping({"seed": 2, "ppo": {"gamma": 0.5, "n_epochs": 3}})
     two = RunConfig.from_mapping({"ppo": {"n_epochs": 3, "gamma": 0.5}, "seed": 2})
     assert one.sha256() == two.sha256() != NativeRun(seed=3).sha256()
-
-
-def test_config_survives_json():
-    config = RunConfig.from_mapping(load_preset("ability"))
-    again = RunConfig.from_mapping(json.loads(json.dumps(config.to_dict())))
-    assert again.sha256() == config.sha256()
 
 
 @walk("name", read_presets())
@@ -466,7 +435,9 @@ def nested(depth):
         {"\ud800": 1},
         {"num_envs": 10**5000},
         {"total_steps": -(10**5000)},
+        {"seed": "x" * 10_000},
         {"ppo": {"learning_rate": 10**5000}},
+        {"ppo": {"gamma": nested(5000)}},
         {"env_options": {"schedule": [10**5000] * 3, "num_players": nested(5000)}},
         {"env": nested(5000)},
         {"ppo": nested(90_000)},
@@ -480,7 +451,7 @@ def nested(depth):
 def test_ugly_values_are_refused_in_one_short_sentence(values):
     with pytest.raises(ConfigError) as refused:
         RunConfig.from_mapping(values)
-    assert len(str(refused.value)) < 1000
+    assert len(str(refused.value)) < 600
     assert "\n" not in str(refused.value)
     str(refused.value).encode()
 

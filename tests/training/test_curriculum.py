@@ -1,24 +1,19 @@
 """A curriculum whose stages follow one another by certificate, in runs of both trainers."""
 
 import json
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from tests.slow import late, together
+from tests.slow import together
 from tests.tables import walk
+from tests.training.left import events, lines
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
 from training.run.seeds import GATE_SEEDS, training_seed
 
-ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
 OVER = {"info": "ended_round", "at_least": 1}  # every episode is a success
 GATE = {
@@ -40,14 +35,6 @@ OUTSIDE = [GATE["stages"][0], {"name": "late", "knobs": {"opponents": "external"
 
 def flags(**changed):
     return "--set", "gate=" + json.dumps(GATE | changed)
-
-
-def lines(run, name):
-    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
-
-
-def events(run, kind):
-    return [e for e in lines(run, "events") if e["event"] == kind]
 
 
 def model(run, steps=512):
@@ -77,35 +64,6 @@ def test_stage_follows_once_its_gate_is_passed_and_no_rollout_has_two(train, tmp
     lengths = [r["episode"]["length_mean"] for r in records]
     assert max(lengths[:2]) <= 3
     assert min(lengths[2:]) >= 8
-
-
-@pytest.mark.parametrize("anew", [False, *late(True)])
-@pytest.mark.parametrize("who", ["native", *late("sb3")])
-def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, who, anew):
-    """The checkpoint lies before the test: it is made again, and comes to the same."""
-    assert train(tmp_path, "straight", "--trainer", who, *flags()) == 0
-    assert train(tmp_path, "halves", "--trainer", who, *flags(), "--total-steps", 256) == 0
-    go_on = ["--resume", "--total-steps", "512"]
-    if anew:
-        command = [sys.executable, "-m", "training.train", "--no-evaluation"]
-        command += ["--runs", str(tmp_path), "--name", "halves", *go_on]
-        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-        subprocess.run(command, cwd=ROOT, env=env, check=True, stderr=subprocess.DEVNULL)
-    else:
-        assert train(tmp_path, "halves", *go_on, config=None) == 0
-    straight, halves = model(tmp_path / "straight"), model(tmp_path / "halves")
-    assert all(torch.equal(halves[name], x) for name, x in straight.items())
-    assert len(events(tmp_path / "halves", "stage")) == 1
-
-
-def test_test_of_a_run_that_was_killed_behind_it_is_logged_once(train, tmp_path):
-    assert train(tmp_path, "run", *flags()) == 0
-    run = tmp_path / "run"
-    shutil.rmtree(run / "checkpoints/ckpt_000000000512")
-    assert train(tmp_path, "run", "--resume", config=None) == 0
-    (found,) = events(run, "gate")
-    (stage,) = events(run, "stage")
-    assert found["step"] == stage["step"] == 256
 
 
 @pytest.mark.parametrize(

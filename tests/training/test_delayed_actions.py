@@ -14,7 +14,6 @@ from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
 from training.run.envs import make_engine
-from training.run.folder import RunFolder
 from training.run.sections import DelayedAction
 from training.sb3.vec import TrainerVecEnv
 
@@ -168,14 +167,6 @@ def test_windows_add_up_to_the_run(run):
     assert returns == pytest.approx(sum(e["return_mean"] * e["n"] for e in metrics))
 
 
-def test_windows_of_a_resumed_run_equal_those_of_an_uninterrupted_one(train, run, config, tmp_path):
-    assert train(tmp_path, "belt", "--total-steps", 256, config=config) == 0
-    assert not lines(tmp_path / "belt/windows.jsonl")[-1]["window_complete"]
-    flags = ("--total-steps", 512, "--resume")
-    assert train(tmp_path, "belt", *flags, config=None) == 0
-    assert lines(tmp_path / "belt/windows.jsonl") == lines(run / "windows.jsonl")
-
-
 def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
     record = json.loads((run / "evaluation.json").read_text())["episodes"]
     lines_of_reference = ["cash_out", "hold", "masked_random", "random"]
@@ -219,34 +210,3 @@ def test_skull_king_keeps_replays_too(finished, tmp_path):
     (entry,) = replays.load_index(copy)
     assert (entry["window_id"], entry["checkpoint_env_steps_total"]) == (0, None)
     assert replay.main([str(copy / entry["replay_path"]), "--backend", "reference"]) == 0
-
-
-def without(*names):
-    return {name: value for name, value in CONFIG.items() if name not in names}
-
-
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        (CONFIG | {"mask_schedule": [{"action": 70, "ticks": 5}]}, "mask_schedule.action=70"),
-        (CONFIG | {"backend": "turbo"}, "backend='turbo'"),
-        (without("env", "env_options", "mask_schedule"), "window_ticks=150"),
-        (
-            without("env", "env_options", "window_ticks")
-            | {"mask_schedule": [{"action": 3, "ticks": 5}]},
-            "how many ticks",
-        ),
-    ],
-)
-def test_bad_option_leaves_no_folder(train, tmp_path, capsys, values, named):
-    path = tmp_path / "bad.json"
-    path.write_text(json.dumps(values))
-    assert train(tmp_path / "runs", "bad", config=path) == 2
-    assert named in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()
-
-
-def test_config_survives_the_run_folder(run):
-    config = RunFolder.open(run).config
-    assert config.mask_schedule == (DelayedAction(action=68, ticks=20, anneal_steps=384),)
-    assert config.window_ticks == 150

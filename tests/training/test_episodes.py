@@ -96,22 +96,6 @@ def test_cashing_out_is_one_step_and_nearly_nothing(engine):
     assert found["terminated"].all()
 
 
-@walk("name", ["masked_random", "market_timer"])
-def test_result_does_not_depend_on_how_many_play_at_once(name):
-    one, many = (
-        play_episodes(
-            make_engine(ENV, n), partial(make_player, name), 23, 7, 500, keep_actions=True
-        )
-        for n in (5, 32)
-    )
-    assert len(one) == 23
-    for key, column in one.columns.items():
-        np.testing.assert_array_equal(column, many.columns[key], err_msg=key)
-    for a, b in zip(one.actions, many.actions, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert [len(a) for a in one.actions] == one["steps"].tolist()
-
-
 def test_rows_equal_a_loop_over_single_episodes():
     found = play_episodes(make_engine(ENV, 8), partial(make_player, "greedy_miner"), 8, 40, 30)
     for e, row in enumerate(found.record()):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 import time
@@ -88,28 +87,6 @@ def test_options_of_something_else_are_refused(tmp_path, value):
     file.write_text(json.dumps(json.loads(file.read_text()) | {"config": value}))
     with pytest.raises(RunError, match=r"config\.json"):
         RunFolder.open(run.path)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_whatever_happens_to_a_config_only_run_errors_come_out(tmp_path, seed):
-    print("seed", seed)
-    rng = random.Random(seed)
-    run = RunFolder.create(tmp_path, NativeRun(name="run"))
-    file = run.path / "config.json"
-    good = file.read_bytes()
-    for _ in range(100):
-        content = bytearray(good)
-        if rng.random() < 0.3:
-            del content[rng.randrange(len(content)) :]
-        for _ in range(rng.randint(1, 3)):
-            if content:
-                content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-        file.write_bytes(content)
-        try:
-            found = RunFolder.open(run.path).config
-        except RunError:
-            continue
-        assert found == run.config
 
 
 def test_lock_is_free_again_after_an_error(tmp_path):

@@ -41,18 +41,35 @@ def is_the_same_after_a_kill(whole, name, folder, moment, late):
     shutil.rmtree(folder)
 
 
+STEP = "TrainingLoop.on_step"
+
+
 def any_moment(rng, moments):
     return rng.randrange(len(moments))
 
 
 def a_write(rng, moments):
-    steps = "TrainingLoop.on_step"
-    return rng.choice([k for k, moment in enumerate(moments) if moment != steps])
+    return rng.choice([k for k, moment in enumerate(moments) if moment != STEP])
 
 
 def last_checkpoint(_rng, moments):
     """The moment at which it replaces an older one."""
     return max(k for k, moment in enumerate(moments) if moment.startswith("os.rename ckpt_"))
+
+
+EVERY_DAY = [
+    pytest.param(name, marks=[pytest.mark.slow] if kind.is_slow else [])
+    for name, kind in kills.KINDS.items()
+]
+
+
+@pytest.mark.parametrize("name", EVERY_DAY)
+def test_killed_behind_a_checkpoint_and_resumed_is_the_same(whole, tmp_path, name):
+    """When two thirds of its steps are taken: a part of them is taken again."""
+    moments = json.loads((whole(name)[0] / "moments.json").read_text())
+    steps = [k for k, moment in enumerate(moments) if moment == STEP]
+    moment = steps[2 * len(steps) // 3]
+    is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=False)
 
 
 DRAWN = [(name, when) for name in kills.KINDS for when in (any_moment, a_write)]

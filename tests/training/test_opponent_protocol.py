@@ -57,16 +57,6 @@ def read(run):
     return json.loads((run / "evaluation.json").read_text())
 
 
-def test_sampled_actions_are_a_row_of_their_own(run):
-    assert evaluate.main([str(run), "--sample", "--episodes", "8"]) == 0
-    found = read(run)
-    assert found["policy"].startswith("highest legal logit; trained, drawn: ")
-    for policies in found["matches"]["results"].values():
-        assert {"trained", "trained, drawn"} <= policies.keys()
-    assert evaluate.main([str(run), "--episodes", "8"]) == 0
-    assert read(run)["policy"] == "highest legal logit"
-
-
 # -- episodes --------------------------------------------------------------------------------------
 
 

@@ -259,20 +259,6 @@ def refused(capsys, file):
     return err
 
 
-@pytest.mark.parametrize("kept", [0, 1, 10, 0.5, -1])
-def test_file_that_was_cut_off_is_refused(file, capsys, kept):
-    content = file.read_bytes()
-    file.write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
-    assert "replay" in refused(capsys, file)
-
-
-def test_damaged_file_is_refused(file, capsys):
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    refused(capsys, file)
-
-
 @pytest.mark.parametrize(
     "change",
     [

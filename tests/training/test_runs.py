@@ -15,6 +15,7 @@ import torch
 from tests.bits import equal
 from tests.slow import every, late, together
 from tests.training import manifests
+from tests.training.left import lines as records
 from training.callbacks import start
 from training.players.trained import load
 from training.run import checkpoint, files
@@ -34,10 +35,6 @@ def contents(folder):
     """Path to hash of everything in a folder."""
     found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(path.relative_to(folder)): files.sha256(path) for path in found}
-
-
-def records(run, name="metrics"):
-    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
 
 def saved(run, steps):
@@ -117,13 +114,6 @@ def test_summary_and_config_carry_the_same_hash(finished):
     summary = json.loads((finished / "summary.json").read_text())
     assert config["sha256"] == summary["config_sha256"]
     assert (summary["status"], summary["steps"]) == ("finished", 512)
-
-
-def test_only_the_newest_checkpoints_stay(train, tmp_path):
-    flags = ("--set", "checkpoints={every: 128, keep: 2}")
-    assert train(tmp_path, "few", *flags) == 0
-    kept = sorted(p.name for p in (tmp_path / "few/checkpoints").glob("ckpt_*"))
-    assert kept == ["ckpt_000000000384", "ckpt_000000000512"]
 
 
 def test_checkpoints_that_a_kill_left_are_removed_on_resume(train, tmp_path, monkeypatch):
@@ -263,21 +253,6 @@ def test_a_knob_that_changed_before_a_run_goes_on_is_logged_once(train, tmp_path
     assert changes == [256]
 
 
-def test_resumed_run_equals_an_uninterrupted_one(train, finished, tmp_path):
-    assert train(tmp_path, "halves", "--total-steps", 256) == 0
-    half, _ = saved(tmp_path / "halves", 256)
-    full, _ = saved(finished, 256)
-    assert equal(half, full)
-
-    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
-    model, rows = saved(tmp_path / "halves", 512)
-    straight, straight_rows = saved(finished, 512)
-    assert equal(model, straight)
-    np.testing.assert_array_equal(rows, straight_rows)
-    assert [r["step"] for r in records(tmp_path / "halves")] == [128, 256, 384, 512]
-    assert [r["iter"] for r in records(tmp_path / "halves")] == [1, 2, 3, 4]
-
-
 def test_same_seed_is_the_same_run_and_another_is_not(train, finished, tmp_path):
     assert train(tmp_path, "other", "--seed", 2) == 0
     ours, theirs = saved(tmp_path / "other", 512)[0], saved(finished, 512)[0]
@@ -345,12 +320,6 @@ def test_run_without_config_is_refused(train, copy, capsys):
     refuses(train, copy, capsys, "no whole run folder")
 
 
-def test_half_written_config_is_refused(train, copy, capsys):
-    text = (copy / "config.json").read_text()
-    (copy / "config.json").write_text(text[: len(text) // 2])
-    refuses(train, copy, capsys, "half written")
-
-
 def test_changed_config_is_refused(train, copy, capsys):
     text = (copy / "config.json").read_text()
     (copy / "config.json").write_text(text.replace('"n_epochs": 2', '"n_epochs": 3'))
@@ -406,12 +375,6 @@ def test_foreign_checkpoint_is_refused(train, copy, capsys):
     folder = copy / "checkpoints/ckpt_000000000512"
     manifests.change(folder, identity=manifests.read(folder)["identity"] | {"env": "Chess-v0"})
     refuses(train, copy, capsys, "is foreign")
-
-
-def test_run_without_checkpoint_is_refused(train, copy, capsys):
-    for manifest in copy.glob("checkpoints/*/MANIFEST.json"):
-        manifest.unlink()
-    refuses(train, copy, capsys, "no whole checkpoint")
 
 
 class Bomb:

@@ -9,6 +9,7 @@ import pytest
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training import manifests, third_game
+from tests.training.left import newest
 from tests.training.third_game import DUEL, ENV, TINY, TINY_DUEL
 from training import load_policy
 from training.callbacks.shaping import Potential
@@ -51,10 +52,6 @@ def train(runs, name, *flags, **options):
     config.write_text(json.dumps(tiny | options))
     given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
     return main([str(word) for word in given])
-
-
-def newest(run):
-    return checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
 
 
 def play(engine, steps, seed=3):

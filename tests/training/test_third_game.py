@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from tests.bits import equal
 from tests.slow import late
 from tests.training import third_game
+from tests.training.left import newest
+from tests.training.left import timeless as lines
 from tests.training.third_game import ENV, TINY
 from training import (
     compare,
     evaluate,
     export,
     load_policy,
-    report,
 )
-from training.commands import milestones, profile, replay
+from training.commands import milestones, profile
 from training.games.prospector import protocol
 from training.players.trained import load
 from training.run import checkpoint
@@ -25,7 +25,6 @@ from training.run.folder import RunFolder
 from training.train import main
 
 TRAINERS = ("native", "sb3")
-CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
 every_trainer = pytest.mark.parametrize("trainer", TRAINERS)
 
 
@@ -57,15 +56,6 @@ def finished(runs):
     return runs
 
 
-def lines(run, name="metrics"):
-    every = [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k not in CLOCK} for line in every]
-
-
-def newest(run):
-    return checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
-
-
 @every_trainer
 def test_it_trains_and_says_what_it_did(finished, trainer):
     run = finished / trainer
@@ -73,20 +63,6 @@ def test_it_trains_and_says_what_it_did(finished, trainer):
     assert summary["status"] == "finished"
     assert summary["steps"] == lines(run)[-1]["step"] == 512
     assert np.isfinite(lines(run)[-1]["train"]["value_loss"])
-
-
-@every_trainer
-def test_a_resumed_run_equals_an_uninterrupted_one(finished, trainer):
-    name = f"{trainer}-resumed"
-    assert train(finished, name, trainer, total_steps=256) == 0
-    assert train(finished, name, trainer, "--resume", total_steps=512) == 0
-    straight, resumed = newest(finished / trainer), newest(finished / name)
-    assert equal(straight.model, resumed.model)
-    assert (straight.rows == resumed.rows).all()
-    assert straight.arrays.keys() == resumed.arrays.keys()
-    for key, array in straight.arrays.items():
-        assert (array == resumed.arrays[key]).all(), key
-    assert lines(finished / trainer) == lines(finished / name)
 
 
 @every_trainer
@@ -105,29 +81,6 @@ def test_it_is_evaluated(finished, trainer, capsys):
     assert all(each["dt_total"] > 2 * each["steps_total"] for each in summaries.values())
 
 
-@every_trainer
-def test_the_best_of_a_training_is_kept(runs, trainer):
-    evaluation = {"during": "inline", "every": 256, "curve_episodes": 8, "bootstrap": 50}
-    assert train(runs, f"{trainer}-curve", trainer, evaluation=evaluation) == 0
-    found = lines(runs / f"{trainer}-curve", "evaluations")
-    assert [line["decides"] for line in found] == ["win, random"] * 2
-    best = max(found, key=lambda line: line["results"]["win, random"][1])
-    assert load(RunFolder.open(runs / f"{trainer}-curve"), "best").steps == best["step"]
-
-
-def test_bots_of_two_agents_play_against_each_other(capsys):
-    assert evaluate.main(["--bots", "--env", ENV, "--episodes", "8"]) == 0
-    assert "bots: win % of 8 episodes" in capsys.readouterr().out
-
-
-def test_its_replays_play_again(finished, capsys):
-    assert evaluate.main([str(finished / "native"), "--replays", "2"]) == 0
-    files = [str(path) for path in (finished / "native/replays").iterdir()]
-    assert len(files) == 2
-    assert replay.main([*files, "--backend", "reference"]) == 0
-    assert capsys.readouterr().out.count("plays as recorded") == 2
-
-
 def test_variants_of_it_are_compared(finished):
     (finished / "both.json").write_text(json.dumps(TINY | {"total_steps": 128}))
     variants = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -143,12 +96,6 @@ def test_what_other_games_have_is_refused(finished, capsys):
     assert "has no milestones" in capsys.readouterr().err
     assert protocol.main(["--config", str(finished / "native.json"), "--runs", str(finished)]) == 2
     assert "has no protocol over training seeds" in capsys.readouterr().err
-
-
-@every_trainer
-def test_it_is_reported(finished, trainer):
-    assert report.main([str(finished / trainer), "--out", str(finished / "report.html")]) == 0
-    assert trainer in (finished / "report.html").read_text()
 
 
 @every_trainer

@@ -68,7 +68,11 @@ def test_configurations_write_a_row_each(configured):
         assert row["ran"]["backend"] == row["backend"]
         # Manager and Worker in turns have no speed of the one environment alone.
         assert (row["env_only_steps_per_s"] is None) == (row["config"] == "hierarchical")
+        shares = sum(row[f"share_{name}"] for name in ("env", "forward", "update", "other"))
+        assert shares == pytest.approx(1)
+        assert len(row["all"]) == 1
         if row["config"] != "hierarchical":
+            assert row["trained_steps"] >= 128
             assert row["name"].startswith(f"sb3, SkullKingFlat-v0, {row['backend']}, ")
             hours = row["all"][0]["reward_per_hour"]
             change = row["reward_after"] - row["reward_before"]
@@ -186,17 +190,6 @@ def test_manager_and_worker_run_on_the_backend_of_each_flag(flag):
     flags = Flags(use_hierarchical=True, **{flag: True})
     assert pair_benchmark.settings(flags).backend == flags.backend == flag.removeprefix("use_")
     assert CONFIGS["hierarchical"].backend == "fast"
-
-
-@needs_core
-def test_shares_of_a_row_add_up(tmp_path):
-    out = tmp_path / "rows.jsonl"
-    assert benchmark_v9.main(["--config", "fast", *TINY, "--out", str(out)]) == 0
-    _, row = read(out)
-    shares = sum(row[f"share_{name}"] for name in ("env", "forward", "update", "other"))
-    assert shares == pytest.approx(1)
-    assert row["trained_steps"] >= 128
-    assert len(row["all"]) == 1
 
 
 @needs_core

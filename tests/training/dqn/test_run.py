@@ -1,12 +1,6 @@
 """DQN as a run: what it writes, how it goes on, what it refuses."""
 
 import json
-import os
-import random
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +8,9 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
-from tests.slow import late
 from tests.tables import walk
 from tests.training import third_game
+from tests.training.left import timeless as metrics
 from training import export, load_policy
 from training.dqn import run as dqn_run
 from training.dqn.run import load_net, load_nets
@@ -30,8 +24,6 @@ from training.run.envs import make_engine
 from training.run.option_layers import load_preset
 from training.train import main
 
-ROOT = Path(__file__).parents[3]
-CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
 DQN = {
     "capacity": 320,
     "batch_size": 16,
@@ -74,11 +66,6 @@ def runs(tmp_path):
     return tmp_path / "runs"
 
 
-def metrics(run):
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in line.items() if k not in CLOCK} for line in lines]
-
-
 def saved(run, steps=512):
     """Everything in a checkpoint that decides how the run goes on."""
     path = run / f"checkpoints/ckpt_{steps:012d}"
@@ -92,84 +79,6 @@ def saved(run, steps=512):
         if (path / f"{name}.pt").exists():
             found[name] = torch.load(path / f"{name}.pt", weights_only=True)
     return found
-
-
-@pytest.mark.parametrize("anew", [False, *late(True)])
-@pytest.mark.parametrize("recurrent", [*late("none"), "ssm_gru_lstm"])
-@pytest.mark.slow
-def test_run_that_goes_on_equals_one_that_was_never_ended(train, runs, recurrent, anew):
-    """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
-    trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
-    flags = ["--set", f"trackers={json.dumps(trackers)}"]
-    # No schedule, since schedules end with a run, and the first half has an end of its own.
-    options = {"prioritized": True, "noisy": True, "priority_beta": 1.0, "epsilon_start": 0.05}
-    options |= {"recurrent": recurrent, "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
-    assert train("straight", *flags, **options) == 0
-    assert train("halves", *flags, "--total-steps", 384, **options) == 0
-    if anew:
-        resume = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "halves"]
-        subprocess.run(
-            [*resume, "--resume", "--total-steps", "512", "--no-evaluation"],
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )
-    else:
-        assert train("halves", "--resume", "--total-steps", 512, config=None) == 0
-    ours, theirs = saved(runs / "halves"), saved(runs / "straight")
-    assert {"replay", "trackers"} <= ours.keys()
-    for part in theirs:
-        assert equal(ours[part], theirs[part]), part
-    assert metrics(runs / "halves") == metrics(runs / "straight")
-    assert [r["step"] for r in metrics(runs / "straight")] == [128, 256, 384, 512]
-
-
-@pytest.mark.slow
-def test_run_that_is_killed_at_any_time_equals_one_that_was_never_ended(train, runs):
-    """T16, T17: kill -9 while it saves a replay, priorities, states and trackers."""
-    print("seed", seed := 14)
-    draw = random.Random(seed)
-    trackers = {
-        "visits": {"cell": "round", "count_bonus": 0.1},
-        "archive": {"cell": "round", "p_archive": 0.3},
-    }
-    flags = ["--set", f"trackers={json.dumps(trackers)}", "--set", "checkpoints.every=128"]
-    # No schedule, since schedules end with a run, and the last one has an end of its own.
-    options = {"prioritized": True, "priority_beta": 1.0, "epsilon_start": 0.05}
-    options |= {"recurrent": "gru", "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
-    assert train("killed", *flags, "--total-steps", 128, **options) == 0
-    again = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "killed"]
-    again += ["--resume", "--no-evaluation", "--total-steps"]
-    where = {
-        "cwd": ROOT,
-        "env": os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-    }
-    steps = 128
-    for _ in range(3):
-        process = subprocess.Popen([*again, "100000000"], stderr=subprocess.DEVNULL, **where)
-        try:
-            while newest(runs / "killed") <= steps:
-                assert process.poll() is None
-                time.sleep(0.02)
-            time.sleep(draw.uniform(0, 0.3))
-        finally:
-            process.kill()
-            process.wait()
-        steps = newest(runs / "killed")
-    steps += 128
-    subprocess.run([*again, str(steps)], check=True, stderr=subprocess.DEVNULL, **where)
-    assert train("straight", *flags, "--total-steps", steps, **options) == 0
-    ours, theirs = saved(runs / "killed", steps), saved(runs / "straight", steps)
-    assert {"replay", "trackers"} <= ours.keys()
-    for part in theirs:
-        assert equal(ours[part], theirs[part]), part
-    assert metrics(runs / "killed") == metrics(runs / "straight")
-
-
-def newest(run):
-    """Decisions of the newest whole checkpoint."""
-    return int(checkpoint.newest(run / "checkpoints").name.removeprefix("ckpt_"))
 
 
 def test_run_without_its_replay_goes_on_with_an_empty_one(train, runs):

@@ -51,17 +51,6 @@ def test_metrics_have_every_member(pair):
         assert sum(m["rounds"]["hits"] for m in members.values()) == record["rounds"]["hits"]
 
 
-def test_resumed_run_goes_on_exactly(pair, train, tmp_path):
-    assert train(tmp_path, "halves", *MEMBERS, "--total-steps", 512) == 0
-    assert train(tmp_path, "halves", "--total-steps", 1024, "--resume", config=None) == 0
-    whole, halves = parameters(pair), parameters(tmp_path / "halves")
-    assert all(
-        torch.equal(halves[number][name], x)
-        for number, state in whole.items()
-        for name, x in state.items()
-    )
-
-
 def test_each_member_is_evaluated(pair, capsys):
     run = RunFolder.open(pair)
     obs = load(run).engine().obs + 0.5

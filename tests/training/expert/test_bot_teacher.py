@@ -9,11 +9,8 @@ import torch
 
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
-from tests.bits import equal
 from tests.needs import needs_core
 from tests.tables import walk
-from tests.training.expert.test_run import saved
-from tests.training.test_resume import metrics
 from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
 from training.expert.run import check, make_trainer
@@ -52,18 +49,6 @@ def train(runs, name, *flags, **expert):
     path.write_text(json.dumps(config_of(**expert)))
     words = ["--runs", str(runs), "--name", name, "--no-evaluation", *map(str, flags)]
     return main(words if "--resume" in flags else [*words, "--config", str(path)])
-
-
-@pytest.mark.parametrize("expert", [{"window": 2}, {"share": 0.5, "seeds": ""}])
-@pytest.mark.slow
-def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
-    assert train(tmp_path, "whole", **expert) == 0
-    assert train(tmp_path, "halves", "--total-steps", 256, **expert) == 0
-    assert train(tmp_path, "halves", "--resume", "--total-steps", 512) == 0
-    whole, halves = (saved(tmp_path / name, 512) for name in ("whole", "halves"))
-    assert whole["auxiliary"]["iteration"] == 4
-    assert equal(whole, halves)
-    assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
 
 
 def trainer_of(**expert):

@@ -10,7 +10,7 @@ from tests.bits import equal
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
-from tests.training.test_resume import metrics
+from tests.training.left import timeless as metrics
 from training.expert import loss
 from training.expert.options import ExpertConfig
 from training.expert.run import make_trainer
@@ -50,41 +50,6 @@ def train(runs, name, *flags, **expert):
 def saved(run, steps):
     path = run / f"checkpoints/ckpt_{steps:012d}"
     return torch.load(path / "model.pt", weights_only=True)
-
-
-@pytest.mark.parametrize(
-    "expert",
-    every(
-        2,
-        [
-            {"teacher": "rule_hard", "share": 0.5, "window": 2},
-            {"teacher": "random", "share": 0.5},
-            {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
-            {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1},
-            {"search": "worlds=2", "share": 0.5, "ppo": "rest", **BIDS},
-            {"search": "worlds=2", "share": 0.5, "ppo": "rest", "delay": 1, **LATE},
-            {"teacher": "search:heuristic,worlds=4", "share": 0.1},
-        ],
-    ),
-    ids=[
-        "bot",
-        "bot that draws",
-        "search",
-        "search beside",
-        "two searches",
-        "another search late",
-        "another that searches",
-    ],
-)
-def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
-    assert train(tmp_path, "whole", **expert) == 0
-    assert train(tmp_path, "halves", "--total-steps", 512, **expert) == 0
-    assert train(tmp_path, "halves", "--resume", "--total-steps", 1024) == 0
-    whole, halves = (saved(tmp_path / name, 1024) for name in ("whole", "halves"))
-    assert whole["auxiliary"]["iteration"] == 4
-    assert len(whole["auxiliary"]["window"]) == expert.get("window", 1)
-    assert equal(whole, halves)
-    assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
 
 
 def test_answers_of_a_share_count_as_all_it_stands_for():

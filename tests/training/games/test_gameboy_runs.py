@@ -6,12 +6,13 @@ import re
 from contextlib import redirect_stderr
 from itertools import chain
 
+import numpy as np
 import pytest
 import torch
 
 from tests.bits import equal
 from tests.needs import needs_core
-from tests.training.test_resume import metrics, saved
+from tests.training.left import timeless as metrics
 from training.games.gameboy.remarks import remarks
 from training.logs.run_data import read_runs
 from training.logs.sections import make_sections
@@ -59,6 +60,19 @@ def runs(train, tmp_path_factory):
     assert train(folder, "halves", "--total-steps", 256, config=config) == 0
     assert train(folder, "halves", "--resume", "--total-steps", 512, config=None) == 0
     return folder, said.getvalue()
+
+
+def saved(run):
+    """Everything in the last checkpoint that does not come from the clock."""
+    path = run / f"checkpoints/ckpt_{512:012d}"
+    record = json.loads((path / "trainer.json").read_text())
+    for name in ("config", "config_sha256", "versions", "git_rev", "dirty"):
+        record.pop(name)
+    record["progress"].pop("wall_s")
+    with np.load(path / "engine.npz") as engine:
+        arrays = {name: torch.from_numpy(engine[name]) for name in engine.files}
+    tensors = [torch.load(path / n, weights_only=True) for n in ("model.pt", "trackers.pt")]
+    return {"trainer": record, "engine": arrays, "model": tensors[0], "trackers": tensors[1]}
 
 
 @needs_core

@@ -18,12 +18,10 @@ from tests.training.games.walk import ENV
 from training import evaluate, play
 from training.callbacks.shaping import find_potential
 from training.players.names import RANDOM_LEGAL
-from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine, with_defaults
-from training.run.folder import RunFolder
 from training.run.game_view import GameView, find_view
 from training.run.option_layers import load_preset, read_presets
 from training.run.schedules import count_elapsed
@@ -252,15 +250,6 @@ def test_it_is_evaluated_beside_chance(run, capsys):
     rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
     assert len(rows) == 24
     assert len(record["replays"]) == 2
-
-
-def test_the_best_of_its_training_is_kept(run):
-    lines = [json.loads(line) for line in (run / "evaluations.jsonl").read_text().splitlines()]
-    assert [line["step"] for line in lines] == [256, 512]
-    assert {line["decides"] for line in lines} == {"return"}
-    lows = [line["results"]["return"][1] for line in lines]
-    best = load(RunFolder.open(run), "best")
-    assert best.steps == lines[lows.index(max(lows))]["step"]
 
 
 def test_bots_are_compared_with_the_first_of_them(told, run, tmp_path, capsys):

@@ -14,10 +14,10 @@ from fastenv.game import Game
 from tests import nim
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tests.training.left import parameters
 from training.play import main as play
 from training.players.contest_table import find_table
 from training.players.names import make_player
-from training.run import checkpoint
 from training.run.envs import make_engine
 from training.run.seating import has_agents, without_agents
 from training.selfplay.opponents import OpponentEngine
@@ -225,14 +225,6 @@ def test_agents_in_several_seats(agent):
     assert (reached == wanted).all(), "seeds 60 to 67"
 
 
-def test_bots_and_agents_side_by_side(agent):
-    options = {"players": 4, "opponent": [agent("nim4"), "perfect", agent("nim4")]}
-    engine = make_engine(NIM, 8, {**options, "agent_seat": 0})
-    reached, _ = learn(engine, np.arange(60, 68))
-    assert (engine.get_seating()["players"] == [-1, -1, nim.BOTS.index("perfect"), -1]).all()
-    assert reached.sum() == 8
-
-
 def test_episodes_go_on_with_who_sits_there(agent):
     engine = make_engine(RACE, 4, {"goal": 8, "opponent": agent("race"), "agent_seat": "rotate"})
     engine.reset_many(seeds=[1, 2, 3, 4])
@@ -284,10 +276,6 @@ def run(tmp_path, name, config, *flags):
     path.write_text(json.dumps(config))
     given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
     return train([*given, *flags])
-
-
-def parameters(folder):
-    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
 
 
 def test_training_goes_on_to_the_bit(agent, tmp_path):

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -91,7 +90,7 @@ def test_six_seats_take_agents_of_six(trained):
 # -- other games -----------------------------------------------------------------------------------
 
 
-@walk(("env", "options"), [(RACE, {}), (NIM, {"players": 5})])
+@walk(("env", "options"), [(FLAT, {}), (RACE, {}), (NIM, {"players": 5})])
 def test_equal_players_get_the_same_from_every_rotation(agent, env, options):
     table = find_table([], env, options)
     count = table.seats.count
@@ -244,25 +243,6 @@ def test_draws_of_given_points():
     assert max(found.values(), key=lambda one: one.skill.value).name == "b"
 
 
-def test_equal_players_have_equal_skill():
-    points = np.ones((6, 3, 3))
-    found = rank_by_points(list("abc"), points)
-    for one in found:
-        assert one.skill.value == pytest.approx(25)
-        assert (one.wins.value, one.draws.value) == (pytest.approx(1 / 3), 1)
-
-
-@pytest.mark.slow
-def test_skill_tells_strengths_apart():
-    rng = np.random.default_rng(0)
-    strength = np.array([2.0, 1.0, 0.0, -2.0])
-    points = strength + rng.gumbel(size=(100, 4, 4))
-    found = rank_by_points(list("abcd"), points)
-    assert [one.name for one in found] == list("abcd")
-    values = [one.skill for one in found]
-    assert all(a.low > b.high for a, b in pairwise(values))
-
-
 def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
     monkeypatch.setattr(contests, "MAX_DECISIONS", 3)
     found = contest(load_players(["random", "random"]), 4, env=NIM, resamples=10)
@@ -370,11 +350,6 @@ def test_command_lets_bots_meet(agent, capsys, tmp_path):
     assert (report["env"], report["games"], report["given_up"]) == (NIM, 9, 0)
     assert [len(one["openskill"]) for one in report["players"]] == [3, 3]
     assert [one["draw_share"] for one in report["players"]] == [[0.0, 0.0, 0.0]] * 2
-
-
-def test_command_rates_two_by_openskill_too(agent, capsys):
-    assert main(["fast", "--against", "slow", "--env", RACE, "--games", "8"]) == 0
-    assert "Best first by openskill." in capsys.readouterr().out
 
 
 @walk(

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import fastenv
 from fastenv.errors import ConfigError
@@ -15,28 +14,14 @@ from tests.tables import walk
 from training.evaluate import main
 from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
-from training.evaluation.standings import show
-from training.players.contest_table import find_table
 from training.players.names import load_who
-from training.run.folder import RunError
 from training.run.machine import ROOT
 
 from .met import NIM
-from .tables import FirstLegal, play_table, rank_by_points
+from .tables import rank_by_points
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
-
-
-def test_equal_players_get_the_same_from_every_rotation():
-    engine = find_table([], FLAT).make(8)
-    seating = (np.arange(4) + np.arange(8)[:, None]) % 4
-    players = [FirstLegal() for _ in range(4)]
-    points = play_table(engine, players, seating, np.repeat([5, 6], 4))
-    assert (points[:4] == points[0]).all()
-    assert (points[4:] == points[4]).all()
-    assert (points[0] != points[4]).any()
-    assert all(each.asked for each in players)
 
 
 @pytest.mark.slow
@@ -54,12 +39,6 @@ def test_known_strengths_come_out_in_order(trained):
     assert again == found
 
 
-def test_two_players_share_the_seats():
-    found = contest(load_players([PRETRAINED, "random"]), 40, resamples=50).standings
-    assert [(one.name, one.seats) for one in found] == [(PRETRAINED, 2), ("random", 2)]
-    assert sum(one.wins.value * one.seats for one in found) == pytest.approx(1)
-
-
 @pytest.mark.parametrize(
     "kind",
     every(2, ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]),
@@ -75,14 +54,6 @@ def test_the_same_player_against_itself_is_even():
     assert {one.name for one in found} == {PRETRAINED, *(f"{PRETRAINED}#{k}" for k in (2, 3, 4))}
     assert {one.points.value for one in found} == {found[0].points.value}
     np.testing.assert_allclose([one.skill.value for one in found], 25, atol=1)
-
-
-def test_standings_of_given_points():
-    points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
-    first, second = rank_by_points(["a", "b"], points)
-    assert (first.name, second.name) == ("a", "b")
-    assert first.points.value == pytest.approx(20 / 3)
-    assert second.wins.value == pytest.approx(1 / 3)
 
 
 def test_a_contest_of_one_deal_is_a_record_without_nan():
@@ -161,33 +132,6 @@ def test_a_run_with_the_name_of_a_bot_is_named_by_its_path(tmp_path, monkeypatch
     assert load_who(path).env == "SkullKingFlat-v0"
 
 
-def test_who_cannot_come_is_named(trained):
-    with pytest.raises(ConfigError, match=r"bot 'nobody': must be one of"):
-        contest(load_players([PRETRAINED, "nobody"]), 4)
-    with pytest.raises(RunError, match="must be a run folder"):
-        load_players(["rule_hard", "no/where"])
-    with pytest.raises(ConfigError, match="at most 50 groups of 4, and not 70"):
-        contest(load_players([PRETRAINED, *["random"] * 7]), 4)
-    with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
-        contest(load_players([PRETRAINED, str(trained("prospector"))]), 4)
-    with pytest.raises(ConfigError, match="players meet"):
-        contest(load_players([str(trained("prospector")), "random"]), 4)
-    with pytest.raises(ConfigError, match="one trained agent"):
-        contest(load_players(["rule_hard", "random"]), 4)
-
-
-def test_command(capsys, tmp_path):
-    path = tmp_path / "report.json"
-    flags = ["--against", "rule_hard", "heuristic", "random", "--games", "16", "--seed", "2"]
-    assert main([PRETRAINED, *flags, "--output-path", str(path)]) == 0
-    shown = capsys.readouterr().out
-    assert "16 games: 4 deals, 4 rotations of the seats" in shown
-    report = json.loads(path.read_text())
-    assert [len(one["points"]) for one in report["players"]] == [3] * 4
-    assert report["games"] == 16
-    assert sum(one["win_share"][0] for one in report["players"]) == pytest.approx(1)
-
-
 @walk(
     ("flags", "refused"),
     [
@@ -204,12 +148,3 @@ def test_command(capsys, tmp_path):
 def test_command_refuses(capsys, flags, refused):
     assert main([PRETRAINED, "--against", "random", *flags]) == 2
     assert refused in capsys.readouterr().err
-
-
-def test_table_fits_a_small_terminal(capsys):
-    found = contest(load_players([PRETRAINED, "random"]), 8, resamples=20)
-    show(Console(width=80), found)
-    shown = capsys.readouterr().out
-    assert "random" in shown
-    assert "…" not in shown
-    assert max(map(len, shown.splitlines())) <= 80

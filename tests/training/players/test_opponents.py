@@ -9,11 +9,11 @@ import pytest
 import training
 from tests.slow import late
 from tests.tables import walk
+from tests.training.left import parameters
 from training.evaluate import main as evaluate
 from training.players.contest_table import find_table
 from training.players.names import make_player
 from training.players.network import Network
-from training.run import checkpoint
 from training.run.envs import make_engine
 from training.selfplay.opponents import Opponents
 from training.train import main
@@ -128,21 +128,6 @@ def run(tmp_path, name, config, *flags):
     return main([*given, "--no-evaluation", *flags])
 
 
-def parameters(folder):
-    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
-
-
-def test_training_goes_on_to_the_bit(tmp_path):
-    assert run(tmp_path, "whole", options(total_steps=512)) == 0
-    assert run(tmp_path, "halves", options(total_steps=256)) == 0
-    resumed = ["--runs", str(tmp_path), "--name", "halves", "--resume", "--no-evaluation"]
-    assert main([*resumed, "--total-steps", "512"]) == 0
-    whole, halves = (parameters(tmp_path / name) for name in ("whole", "halves"))
-    assert all((whole[name] == halves[name]).all() for name in whole)
-    policy = training.load_policy(tmp_path / "whole")
-    policy.make().reset(seed=0)  # with the game's own bots
-
-
 @pytest.mark.slow
 def test_evaluation_against_agents(trained, tmp_path, capsys):
     assert run(tmp_path, "agent", options()) == 0
@@ -155,7 +140,6 @@ def test_evaluation_against_agents(trained, tmp_path, capsys):
 @walk(
     ("changes", "refused"),
     [
-        ({"env_options": {"opponents": "no/where"}}, "must be a run folder"),
         ({"env": "SkullKingManager-v0"}, "cannot be played in this environment"),
         (
             {
@@ -173,8 +157,6 @@ def test_evaluation_against_agents(trained, tmp_path, capsys):
             "agents that search play whole games alone",
         ),
         ({"env": "SkullKingWorker-v0", "env_options": {"opponents": "external"}}, "selfplay alone"),
-        ({"trainer": "sb3"}, "bots with trainer='sb3'"),
-        ({"selfplay": {"every": 100}}, "selfplay"),
         ({"env_options": {"opponents": [PRETRAINED, "nobody", "random"]}}, "nobody"),
         ({"env_options": {"opponents": [PRETRAINED, "random"]}}, "3 names"),
         ({"evaluation": {"opponents": ["nobody"]}}, "the path of a trained agent, or among"),

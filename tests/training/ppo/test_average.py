@@ -1,6 +1,5 @@
 """The averaged policy as magnet and as what is given away, and the learner as its own opponent."""
 
-from copy import deepcopy
 from types import SimpleNamespace
 
 import numpy as np
@@ -126,24 +125,6 @@ def trainer_of(folder, **selfplay):
     folder.mkdir(exist_ok=True)
     config = RunConfig.from_mapping({**KUHN, "selfplay": KUHN["selfplay"] | selfplay})
     return make_trainer(config, folder=folder)
-
-
-@needs_core
-def test_a_resumed_run_goes_on_as_if_it_had_not_been_stopped(tmp_path):
-    whole, first = trainer_of(tmp_path / "a"), trainer_of(tmp_path / "b")
-    for _ in range(4):
-        whole.iterate()
-    for _ in range(2):
-        first.iterate()
-    state = deepcopy(first.state())
-    then = trainer_of(tmp_path / "b")
-    then.load_state(state)
-    for _ in range(2):
-        then.iterate()
-    assert torch.equal(weights(then.net), weights(whole.net))
-    ours, theirs = (each._auxiliary.net for each in (then, whole))
-    assert torch.equal(weights(ours), weights(theirs))
-    assert not torch.equal(weights(ours), weights(whole.net))
 
 
 @needs_core

@@ -1,44 +1,47 @@
-"""T16: two iterations, saved, and two more in a new process are four iterations, bit for bit."""
+"""T16: two iterations, saved, and two more are four iterations, bit for bit.
 
-import subprocess
-import sys
+That a new process goes on alike from the files of a checkpoint is shown in
+``tests/training/test_kills.py``.
+"""
+
+from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
+from fastenv import BatchEngine
 from fastenv.errors import StateError
 from tests.bits import equal
-from tests.slow import late, together
-from tests.training.ppo.engines import Corridor
-
-ROOT = Path(__file__).parents[3]
-# Runs `iterations` of a trainer, from a saved state if there is one, and saves what it came to.
-SCRIPT = """
-import sys
-import numpy as np
-import torch
-from fastenv import BatchEngine
 from tests.race import without_scalars
-from tests.training.ppo.engines import Seek
-from training.run.envs import make_engine
+from tests.slow import late
+from tests.training.ppo.engines import Corridor, Seek
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
-from training.run.checkpoint import State
 from training.ppo.trainer import PPOTrainer
+from training.run.envs import make_engine
 
-def trainer_of(kind, device="cpu"):
-    ppo = PPOConfig(
-        n_steps=16, batch_size=64, n_epochs=2, net_arch=(32,), lr_schedule="linear",
-        activation="tanh", precision="fp32",
-    )
-    options = {
-        "plain": {}, "shared": {"trunk": "shared", "attention": 8},
-        "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-        "race": {}, "view": {"critic_view": True},
-        "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-    }[kind]
+PPO = PPOConfig(
+    n_steps=16,
+    batch_size=64,
+    n_epochs=2,
+    net_arch=(32,),
+    lr_schedule="linear",
+    activation="tanh",
+    precision="fp32",
+)
+GRU = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8}
+KINDS = {
+    "plain": {},
+    "shared": {"trunk": "shared", "attention": 8},
+    "gru": GRU,
+    "view": {"critic_view": True},
+    "race": {},
+    "board": GRU,
+}
+
+
+def trainer_of(kind, device, iterations=0):
+    """Return a trainer behind some iterations."""
     if kind == "race":
         engine = BatchEngine(without_scalars(goal=8), 16, opponent="random")
     elif kind == "board":
@@ -46,78 +49,29 @@ def trainer_of(kind, device="cpu"):
     else:
         engine = make_engine("SkullKingWorker-v0", 16)
     how = {"num_envs": 16, "total_steps": 1024, "device": device, "deterministic": True}
-    return PPOTrainer(NativeRun(ppo=ppo, native=NativeConfig(**options), **how), engine)
-
-def save(trainer, stem):
-    state = trainer.state()
-    torch.save(state.model, stem + ".pt")
-    np.savez(stem + ".npz", rows=state.rows, **state.arrays)
-    torch.save({"steps": state.steps, "values": state.values}, stem + ".json")
-
-def load(trainer, stem):
-    with np.load(stem + ".npz", allow_pickle=False) as stored:
-        arrays = dict(stored)
-    trainer.load_state(State(
-        model=torch.load(stem + ".pt", weights_only=True),
-        **torch.load(stem + ".json", weights_only=True),
-        rows=arrays.pop("rows"),
-        arrays=arrays,
-    ))
-
-def go(kind, iterations, start, end, device="cpu"):
-    torch.set_num_threads(1)
-    trainer = trainer_of(kind, device)
-    if start:
-        load(trainer, start)
+    trainer = PPOTrainer(NativeRun(ppo=PPO, native=NativeConfig(**KINDS[kind]), **how), engine)
     for _ in range(iterations):
         trainer.iterate()
-    save(trainer, end)
-"""
-KINDS = ("plain", "shared", "gru", "view", "race", "board")
-QUICK = ("plain", "gru", "race")
+    return trainer
 
 
-def straight_and_resumed(folder, device, anew, kinds):
-    """Run every kind both ways; the second half of the second way may be in a new process."""
-    scope = {}
-    exec(SCRIPT, scope)
-    for kind in kinds:
-        scope["go"](kind, 4, None, str(folder / f"{kind}-straight"), device)
-        scope["go"](kind, 2, None, str(folder / f"{kind}-half"), device)
-        if not anew:
-            resumed = str(folder / f"{kind}-resumed")
-            scope["go"](kind, 2, str(folder / f"{kind}-half"), resumed, device)
-    torch.use_deterministic_algorithms(False)
-    if anew:
-        calls = [
-            f"go({k!r}, 2, {f'{folder}/{k}-half'!r}, {f'{folder}/{k}-resumed'!r}, {device!r})"
-            for k in kinds
-        ]
-        subprocess.run([sys.executable, "-c", SCRIPT + "\n".join(calls)], cwd=ROOT, check=True)
-
-
-def check(folder, kind):
-    for ending in ("pt", "json"):
-        one, two = (
-            torch.load(folder / f"{kind}-{way}.{ending}", weights_only=True)
-            for way in ("straight", "resumed")
-        )
-        assert equal(one, two), ending
-    with (
-        np.load(folder / f"{kind}-straight.npz") as one,
-        np.load(folder / f"{kind}-resumed.npz") as two,
-    ):
-        for name in one.files:
-            assert (one[name] == two[name]).all(), name
-
-
-@pytest.mark.parametrize(
-    ("kinds", "anew"), [(QUICK, False), *late(*together([(KINDS, False), (KINDS, True)]))]
-)
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device, kinds, anew):
-    straight_and_resumed(tmp_path, device, anew, kinds)
-    for kind in kinds:
-        check(tmp_path, kind)
+@pytest.mark.parametrize("kind", ["plain", "gru", "race", *late("shared", "view", "board")])
+@pytest.mark.usefixtures("make_trainer")  # which undoes what a deterministic one sets
+def test_a_resumed_run_equals_an_uninterrupted_one(device, kind):
+    torch.set_num_threads(1)
+    whole = trainer_of(kind, device, 4).state()
+    saved = deepcopy(trainer_of(kind, device, 2).state())
+    resumed = trainer_of(kind, device)
+    resumed.load_state(saved)
+    resumed.iterate()
+    resumed.iterate()
+    found = resumed.state()
+    assert found.steps == whole.steps
+    assert equal(found.model, whole.model)
+    assert equal(found.values, whole.values)
+    assert (found.rows == whole.rows).all()
+    for name, array in whole.arrays.items():
+        assert (found.arrays[name] == array).all(), name
 
 
 def test_the_precision_that_was_chosen_is_kept(make_trainer):
@@ -147,8 +101,6 @@ def test_a_saved_state_does_not_move_with_the_training(make_trainer):
 
 
 def test_rows_of_another_game_are_refused(make_trainer):
-    from training.run.envs import make_engine
-
     ours = make_trainer(make_engine("SkullKingWorker-v0", 8), batch_size=64)
     saved = ours.state()
     with pytest.raises(StateError):

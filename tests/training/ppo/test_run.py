@@ -1,18 +1,13 @@
 """The native trainer as a run: what only it can do, and how it ends when it cannot go on."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 import torch
 
 from tests.slow import every
 from tests.tables import walk
+from tests.training.left import lines as records
 from training.players.trained import load
 from training.ppo import rollout
 from training.ppo.options import NativeRun
@@ -20,20 +15,9 @@ from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
 from training.run.folder import RunFolder
 
-ROOT = Path(__file__).parents[3]
-
 
 def settings(*assignments):
     return [word for text in assignments for word in ("--set", text)]
-
-
-def records(run):
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-
-
-def parameters(run, steps=512):
-    path = run / f"checkpoints/ckpt_{steps:012d}/model.pt"
-    return torch.load(path, weights_only=True)["policy"]
 
 
 def test_deterministic_runs_do_not_choose_by_the_clock():
@@ -56,16 +40,6 @@ def test_options_train_and_evaluate(train, tmp_path, option):
     trained = load(RunFolder.open(tmp_path / "run"))
     obs = trained.engine().obs
     assert trained.logits(obs).shape == (1, trained.engine().num_actions)
-
-
-@pytest.mark.slow
-def test_the_memory_of_a_resumed_run_goes_on_exactly(train, tmp_path):
-    flags = settings("native.recurrent=gru")
-    assert train(tmp_path, "whole", *flags) == 0
-    assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
-    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
-    whole, halves = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
-    assert all(torch.equal(halves[name], x) for name, x in whole.items())
 
 
 @walk(
@@ -143,26 +117,3 @@ def test_full_disk_is_one_sentence_and_keeps_the_checkpoint(train, tmp_path, cap
     assert "No space left" in capsys.readouterr().err
     monkeypatch.undo()
     assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
-
-
-@pytest.mark.slow
-def test_kill_leaves_a_checkpoint_to_go_on_from(train, tiny_config, tmp_path):
-    command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
-    command += ["--runs", str(tmp_path), "--name", "run", "--total-steps", "100000000"]
-    command += settings("checkpoints.every=128")
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
-    run = tmp_path / "run"
-    try:
-        deadline = time.monotonic() + 600
-        while checkpoint.newest(run / "checkpoints") is None:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        time.sleep(0.2)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    steps = load(RunFolder.open(run)).steps
-    assert train(tmp_path, "run", "--resume", "--total-steps", steps + 256, config=None) == 0
-    assert [r["step"] for r in records(run)] == list(range(128, steps + 257, 128))

@@ -11,7 +11,6 @@ import torch
 from fastenv.errors import ConfigError
 from tests.slow import diagonal
 from tests.tables import walk
-from tests.toy import WalkGame
 from tests.training.ppo.conftest import collect, sections, tensors_of
 from tests.training.ppo.engines import Bytes, Corridor, Counting, Steady
 from training.nets.actor_critic import CardAttention, CardHead
@@ -399,14 +398,6 @@ def test_attention_does_not_mind_the_order_of_cards_nor_empty_slots():
     summary = attention(obs)[:, obs.shape[1] :]
     torch.testing.assert_close(summary, attention(mixed)[:, obs.shape[1] :])
     assert attention(torch.zeros(1, 13)).isfinite().all()
-
-
-def test_a_game_of_another_house_trains(make_trainer):
-    from fastenv import BatchEngine
-
-    trainer = make_trainer(BatchEngine(WalkGame(raise_illegal=True), 8, "reference"))
-    trainer.iterate()
-    assert trainer.steps == 128
 
 
 # -- torch.compile ---------------------------------------------------------------------------------

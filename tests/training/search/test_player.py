@@ -164,13 +164,6 @@ def test_ctrl_c_plays_the_best_so_far_and_twice_leaves(monkeypatch, capsys):
         text.watch(console, session, think=False, delay=0.0)
 
 
-def test_a_search_that_was_cut_at_once_says_so():
-    thought = Thought(*np.zeros((5, 2)), 0, 1.0, False, "32")
-    assert thinking.how_far(thought) == (
-        "Interrupted before the first world: played as without search."
-    )
-
-
 # -- draws and refusals ----------------------------------------------------------------------------
 
 

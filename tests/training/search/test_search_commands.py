@@ -133,12 +133,6 @@ def test_a_table_without_search_says_nothing_of_it():
     assert all("cpu_ms_per_decision" not in one for one in found.record()["players"])
 
 
-def test_a_contest_can_be_played_again():
-    players, short = load_players([SEARCH, "heuristic"]), {"schedule": (2, 1)}
-    first, second = (contest(players, 4, resamples=20, options=short) for _ in range(2))
-    assert first == second
-
-
 # -- opponents -------------------------------------------------------------------------------------
 
 

@@ -316,15 +316,6 @@ def test_a_won_game_of_nim_is_won(sticks):
     assert found.search(worlds=2).estimates.best()[0] + 1 == sticks % 4
 
 
-def test_the_last_stick_is_taken():
-    found = Positions(WorldNim(sticks=10), n=1, steps=0)
-    found.rows["sticks"] = 2
-    found.legal = np.array([[True, True, False]])
-    estimates = found.search(worlds=2, rollouts="random").estimates
-    assert estimates.best()[0] == 1
-    assert estimates.means()[0, 1] == 1
-
-
 # -- rollouts by a network -------------------------------------------------------------------------
 
 

@@ -1,19 +1,15 @@
 """Self-play in games whose players are agents of a row, in turns and at the same time."""
 
-import json
-import sys
-
 import numpy as np
 import pytest
 import torch
 
 import fastenv
-from fastenv import registry
 from fastenv.one_seat import OUTSIDE
 from fastenv.seats import EXTERNAL
 from tests import nim
 from tests.race import without_scalars
-from tests.slow import every, late
+from tests.slow import every
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
@@ -30,15 +26,7 @@ GAMES = {
     "match of placements": lambda: fastenv.make_game("DrMarioVersus-v0", level=0),
     "match of frames": lambda: fastenv.make_game("DrMarioVersusFrame-v0", level=0),
 }
-each_game = pytest.mark.parametrize("game", GAMES)
 LANES = 5
-
-
-@pytest.fixture
-def nim_id():
-    registry.register_game(lambda: sys.modules["tests.nim"], {"Nim-v0": {}})
-    yield "Nim-v0"
-    registry.ENVS.pop("Nim-v0")
 
 
 def seated(game, num_envs=LANES, agent_seat="rotate"):
@@ -253,44 +241,3 @@ def test_an_episode_that_ends_before_the_learner_is_asked_is_not_its_own(tmp_pat
         assert engine.reward.tolist() == [1.0] * 8
         assert engine.ep_return.tolist() == [1.0] * 8
         assert engine.ep_length.tolist() == [1] * 8
-
-
-def flags(env, *more):
-    changes = {
-        "native.separate_nets": None,
-        "ppo.n_steps": 16,
-        "ppo.batch_size": 64,
-        "ppo.net_arch": "[16]",
-        "selfplay": "{start: 100, every: 128, keep: 2, bots: 0.25}",
-        "checkpoints": "{every: 256}",
-    }
-    found = ["--env", env, "--num-envs", "8", "--seed", "3", "--set", "deterministic=true"]
-    for name, value in changes.items():
-        if value is not None:
-            found += ["--set", f"{name}={value}"]
-    return [*found, *more]
-
-
-def states(run, steps):
-    folder = run / f"checkpoints/ckpt_{steps:012d}"
-    with np.load(folder / "engine.npz") as arrays:
-        engine = {name: arrays[name].tobytes() for name in arrays.files}
-    saved = json.loads((folder / "trainer.json").read_text())
-    model = torch.load(folder / "model.pt", weights_only=True)
-    return engine, saved["selfplay"], model
-
-
-@pytest.mark.parametrize("env", ["nim", *late("DrMarioVersus-v0")])
-@pytest.mark.slow
-def test_a_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, nim_id, env):
-    env, more = (nim_id, ["--set", "env_options.players=3"]) if env == "nim" else (env, [])
-    options = flags(env, "--set", "env_options.opponent=random", *more)
-    assert train(tmp_path, "whole", *options, "--total-steps", 768, config=None) == 0
-    assert train(tmp_path, "halves", *options, "--total-steps", 384, config=None) == 0
-    assert train(tmp_path, "halves", "--resume", "--total-steps", 768, config=None) == 0
-    whole, halves = (states(tmp_path / name, 768) for name in ("whole", "halves"))
-    assert halves[0] == whole[0]
-    assert halves[1] == whole[1]
-    assert whole[1]["pool"]["members"]
-    for name, value in whole[2]["policy"].items():
-        assert value.numpy().tobytes() == halves[2]["policy"][name].numpy().tobytes(), name

@@ -1,17 +1,15 @@
 """Self-play as a run: from the command line, resumed, refused."""
 
-import json
 import shutil
+import sqlite3
 
 import numpy as np
 import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from tests.bits import equal
-from tests.slow import every
 from tests.tables import walk
-from tests.training.killing import killed_at, rating_rows
+from tests.training.left import lines as records
 from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
 from training.ppo.run import make_trainer
@@ -37,8 +35,12 @@ def flags(**changes):
     return [word for name, value in chosen.items() for word in ("--set", f"{name}={value}")]
 
 
-def records(run):
-    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+def rating_rows(run):
+    """Return the rows of the ratings of a run with a pool."""
+    database = sqlite3.connect(run / "ratings.sqlite")
+    rows = database.execute("SELECT * FROM ratings ORDER BY step, player").fetchall()
+    database.close()
+    return rows
 
 
 @pytest.fixture(scope="module")
@@ -108,26 +110,6 @@ def test_checkpoints_with_the_one_engine_of_older_versions_are_read(uninterrupte
     trainer.close()
 
 
-@pytest.mark.parametrize("step", every(3, [1, 9, 17, 27]))
-def test_a_run_killed_at_any_step_goes_on_as_if_it_had_not_been(
-    train, tmp_path, uninterrupted, step
-):
-    with killed_at(step):
-        train(tmp_path, "run", *bots_flags())
-    assert train(tmp_path, "run", "--resume", config=None) == 0
-    ours, theirs = (
-        checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
-        for run in (tmp_path / "run", uninterrupted)
-    )
-    assert ours.rows.tobytes() == theirs.rows.tobytes()
-    assert equal(ours.model["policy"], theirs.model["policy"])
-    assert ours.values["selfplay"] == theirs.values["selfplay"]
-    assert rating_rows(tmp_path / "run") == rating_rows(uninterrupted)
-    for name in ("step", "train", "episodes"):
-        found = [[r.get(name) for r in records(run)] for run in (tmp_path / "run", uninterrupted)]
-        assert found[0] == found[1], name
-
-
 def test_snapshots_are_taken_rated_and_reported(played):
     first, *rest = [record["train"] for record in records(played)]
     assert not any(name.startswith("pool_") for name in first)
@@ -149,22 +131,6 @@ def test_a_snapshot_is_the_learner_as_it_was(played):
     then = torch.load(played / "checkpoints/ckpt_000000000256/model.pt", weights_only=True)
     assert stored["steps"] == 256
     assert all(torch.equal(x, stored["policy"][name]) for name, x in then["policy"].items())
-
-
-def test_a_resumed_run_equals_an_uninterrupted_one(train, tmp_path, played):
-    assert train(tmp_path, "halves", *flags(), "--total-steps", 384) == 0
-    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
-    identity = {}
-    ours, theirs = (
-        checkpoint.load(checkpoint.newest(run / "checkpoints"), identity)
-        for run in (tmp_path / "halves", played)
-    )
-    assert all(torch.equal(x, theirs.model["policy"][n]) for n, x in ours.model["policy"].items())
-    assert ours.rows.tobytes() == theirs.rows.tobytes()
-    assert ours.values["selfplay"] == theirs.values["selfplay"]
-    assert rating_rows(tmp_path / "halves") == rating_rows(played)
-    stripped = [[r[k] for k in ("step", "train")] for r in records(tmp_path / "halves")]
-    assert stripped == [[r[k] for k in ("step", "train")] for r in records(played)]
 
 
 def test_an_earlier_checkpoint_forgets_what_came_after(train, tmp_path, played):

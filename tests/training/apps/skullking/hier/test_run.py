@@ -8,7 +8,6 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
-from tests.slow import late
 from tests.tables import walk
 from training.apps.skullking.hier.options import check, policy_run
 from training.apps.skullking.whole_games import BIDS, CARDS, tier_of
@@ -27,34 +26,6 @@ def settings(*assignments):
 def model_of(run):
     newest = (run / "checkpoints/latest").read_text().strip()
     return newest, torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("hier.mode=round",),
-        *late(("hier.mode=game",), ("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil")),
-    ],
-)
-@pytest.mark.parametrize("ends", [(2200,), *late((2200, 3000, 4000))])
-def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, options, ends):
-    flags = settings(*options, "hier.manager.n_steps=20", "hier.manager.batch_size=80")
-    assert train_hier("whole", *flags, "--total-steps", ends[-1]) == 0
-    assert train_hier("parts", *flags, "--total-steps", 900) == 0
-    for steps in ends:  # within stages of either policy
-        assert train_hier("parts", "--total-steps", steps, resume=True) == 0
-    (name, whole), (other, parts) = model_of(tmp_path / "whole"), model_of(tmp_path / "parts")
-    assert name == other
-    assert equal(whole, parts)
-    keep = ("step", "policy", "stage", "partner", "decisions", "by_round", "train", "episode")
-    records = [
-        [{key: r.get(key) for key in keep} for r in read_lines(tmp_path / run / "metrics.jsonl")]
-        for run in ("whole", "parts")
-    ]
-    for line in (line for found in records for line in found):
-        line["train"].pop("lr")
-    assert records[0] == records[1]
-    assert {r["policy"] for r in records[0]} == {"worker", "manager"}
 
 
 def test_when_checkpoints_are_taken_changes_nothing(train_hier, tmp_path):

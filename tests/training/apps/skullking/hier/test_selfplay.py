@@ -9,7 +9,7 @@ from fastenv.skullking.tables import Bot, Phase
 from tests.bits import equal
 from tests.slow import late
 from tests.tables import walk
-from tests.training.killing import killed_at, rating_rows
+from tests.training.left import newest
 from training.apps.skullking.hier.options import check
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.whole_games import Pair, PairNet
@@ -17,7 +17,6 @@ from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
 from training.nets.distribution import Sampler, mode
 from training.players.trained import load_policy
-from training.run import checkpoint
 from training.run.jsonl import read_lines
 from training.selfplay import pool as selfplay_pool
 from training.selfplay.pool import PoolPlayer
@@ -242,35 +241,7 @@ def test_trained_opponents_are_trained_against(train_hier, tmp_path, path):
     load_policy(tmp_path / "whole").make().reset(seed=0)  # with the game's own bots
 
 
-def newest(run):
-    return checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
-
-
 # -- a run that goes on ----------------------------------------------------------------------------
-
-
-RUN = words(GAME | {"selfplay": {"start": 128, "every": 128}, "checkpoints": {"every": 128}})
-
-
-@pytest.mark.parametrize("step", [11, *late(1, 22, 40, 57)])
-def test_a_killed_run_goes_on_as_if_it_had_not_been(train_hier, tmp_path, step):
-    flags = [*RUN, "--total-steps", 700]
-    assert train_hier("whole", *flags) == 0
-    with killed_at(step):
-        train_hier("parts", *flags)
-    assert train_hier("parts", resume=True) == 0
-    ours, theirs = newest(tmp_path / "parts"), newest(tmp_path / "whole")
-    assert ours.rows.tobytes() == theirs.rows.tobytes()
-    assert equal(ours.model, theirs.model)
-    assert ours.values["selfplay"] == theirs.values["selfplay"]
-    assert len(ours.values["selfplay"]["engines"]) == 2
-    assert rating_rows(tmp_path / "parts") == rating_rows(tmp_path / "whole")
-    keep = ("step", "policy", "stage", "partner", "by_round", "episode")
-    records = [
-        [{k: r.get(k) for k in keep} for r in read_lines(tmp_path / run / "metrics.jsonl")]
-        for run in ("parts", "whole")
-    ]
-    assert records[0] == records[1]
 
 
 def test_before_the_first_snapshot_nothing_is_different(train_hier, tmp_path):
