@@ -29,7 +29,7 @@ from training.run import checkpoint
 from training.run.checkpoint import CheckpointWriter
 from training.run.config_files import merge
 from training.run.jsonl import JsonLines
-from training.run.loop import TrainingLoop
+from training.run.stats import IterationSums
 from training.train import main
 
 KILLED = -signal.SIGKILL
@@ -111,7 +111,7 @@ class Moments:
 
             setattr(owner, method, counted)
 
-        before(TrainingLoop, "on_step")
+        before(IterationSums, "add")
         before(JsonLines, "write")
 
         class Connection(sqlite3.Connection):

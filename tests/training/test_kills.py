@@ -41,7 +41,7 @@ def is_the_same_after_a_kill(whole, name, folder, moment, late):
     shutil.rmtree(folder)
 
 
-STEP = "TrainingLoop.on_step"
+STEP = "IterationSums.add"
 
 
 def any_moment(rng, moments):
