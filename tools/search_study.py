@@ -162,13 +162,15 @@ def main() -> None:
     parse.add_argument("--go-on", action="store_true", help=about)
     args = parse.parse_args()
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
-    played = {(r["who"], r["against"]) for r in stored["rows"]} if args.go_on else set()
+    kept = stored["rows"] if args.go_on else []
+    played = {(r["who"], r["against"]) for r in kept if r["games"] == args.games}
     for row in rows(args.parts or [*PARTS], args.games, args.against, args.agent, played):
         row |= {"generated_at": machine.now(), **machine.revision()}
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]
         stored["rows"].append(row)
-        stored |= machine.taken_on()
+        begun = {"command": stored["command"]} if args.go_on and "command" in stored else {}
+        stored |= machine.taken_on() | begun
         files.write_json(args.out, stored)
         share = row["win_share"]
         print(f"{row['part']:10} {row['label']:26} against {row['against']:22} {share}", flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from fastenv.errors import ConfigError
+from fastenv.errors import FastEnvError
 from fastenv.registry import make_game, short_id
 from training.players.bots import Bot, RandomLegal
 from training.players.network import seat_policy
@@ -97,18 +97,19 @@ def load_who(
 def _is_bot(name: str, env: str) -> bool:
     try:
         return name in make_game(env).bot_names
-    except ConfigError:  # a game that needs further options
+    except FastEnvError:  # a game that needs further options
         return False
 
 
 def _find_path(name: str, runs: Path) -> Path | None:
     """Find the path that a name means; None for one of a bot, or of a player with a file.
 
-    A word alone is a run: another folder of that name, such as one for what a bot has played, does
-    not hide the bot.
+    A word alone is a run or a checkpoint: another folder of that name, such as one for what a bot
+    has played, does not hide the bot.
     """
     for path in (Path(name), runs / name):
-        if path.exists() and ("/" in name or (path / "config.json").exists()):
+        held = any((path / file).exists() for file in ("config.json", "MANIFEST.json"))
+        if path.exists() and ("/" in name or held):
             return path
     return Path(name) if "/" in name and ":" not in name else None
 

@@ -15,12 +15,26 @@ import numpy as np
 from training.players.person import Person
 from training.players.player import Explains, Player, Thought, Weighs
 from training.players.value import LaneValue
+from training.run.names import SEARCH, is_search
 
 SHOWN = 3  # actions that a reason names
 # Options of the search of who advises a person, unless others are named. It searches all decisions:
 # what bids would bring is the reason that a person asks for.
 ADVICE = "worlds=32,decisions=all"
 LEAST = 0.005  # smaller probabilities are not worth a word
+
+
+def name_adviser(name: str) -> str:
+    """Return the name of an adviser: a search, with the usual options unless some are named.
+
+    Parameters
+    ----------
+    name : str
+        Of an agent or a bot, with options behind it or not, or of a search.
+    """
+    if is_search(name):
+        return name
+    return f"{SEARCH}{name}" if "," in name else f"{SEARCH}{name},{ADVICE}"
 
 
 @dataclass

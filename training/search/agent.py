@@ -206,7 +206,8 @@ class SearchPlayer(KeptThoughts):
         else:
             best = estimates.best()
         if options.lead > 0:
-            looked &= estimates.leads(best, own) > options.lead
+            dropped = ~estimates.open[np.arange(len(own)), own]  # beyond doubt, or not compared
+            looked &= dropped | (estimates.leads(best, own) > options.lead)
         chosen: np.ndarray = np.where(looked, best, own)
         return chosen.astype(np.int32)
 

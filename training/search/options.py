@@ -84,7 +84,7 @@ class SearchOptions(Options):
     lead: Number = option(
         0.0,
         "standard errors by which an action must be ahead of the policy's own, or else that is "
-        "played",
+        "played, unless it was dropped; in few worlds more of them",
         ge=0,
     )
     temperature: Number | None = option(

@@ -16,11 +16,11 @@ from training.players.names import make_player
 from training.players.player import Explains, Player, Thought, begin_all
 from training.players.policy import Policy
 from training.players.value import LaneValue, find_lane_value
-from training.playing.decision import ADVICE, get_thought, let_explain, weigh
+from training.playing.decision import get_thought, let_explain, name_adviser, weigh
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
 from training.run import games
-from training.run.names import SEARCH, is_search, short_name
+from training.run.names import SEARCH, short_name
 from training.studio.forms import agents_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
@@ -43,8 +43,8 @@ def find_adviser(table: GameTable, shown: Shown, places: Places) -> str | None:
     agents = agents_for(table.env, places)
     for name in table.asked:
         if name.removeprefix(SEARCH).partition(",")[0] in agents:
-            return name if is_search(name) else f"{SEARCH}{name},{ADVICE}"
-    return f"{SEARCH}{agents[0]},{ADVICE}" if agents else None
+            return name_adviser(name)
+    return name_adviser(agents[0]) if agents else None
 
 
 class Thinker:

@@ -24,12 +24,12 @@ from training.players.person import Person
 from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.players.trained import find_run, load_policy
-from training.playing.decision import ADVICE
+from training.playing.decision import name_adviser
 from training.playing.game_table import number_names
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.game_view import YOU
-from training.run.names import SEARCH, is_search
+from training.run.names import is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 from training.run.seating import SEATING, without_seating
@@ -239,8 +239,7 @@ def _make_person(args: argparse.Namespace, against: Sequence[str], game: Any) ->
     name = args.think or next(iter(usual), "")
     allowed = "given a name: this game has no bots that could search"
     require(bool(name), "--think", name, allowed)
-    name = name if is_search(name) else f"{SEARCH}{name},{ADVICE}"
-    adviser = load_who(name, Path(args.runs))
+    adviser = load_who(name_adviser(name), Path(args.runs))
     return lambda engine: Person(engine, make_player(adviser, engine))
 
 

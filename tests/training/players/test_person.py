@@ -9,7 +9,8 @@ from training.evaluation.loop import ask
 from training.players.names import make_player
 from training.players.person import Person
 from training.players.player import begin_all
-from training.playing.decision import find_thinking, get_thought, let_explain
+from training.playing.decision import find_thinking, get_thought, let_explain, name_adviser
+from training.search.agent import parse
 
 FLAT = "SkullKingFlat-v0"
 
@@ -76,3 +77,16 @@ def test_an_adviser_thinks_for_a_person_and_begins_with_it():
     assert find_thinking(person) is adviser
     assert get_thought(find_thinking(person)) == "lane 0"
     assert find_thinking(Person(engine)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "worlds", "decisions"),
+    [
+        ("heuristic", 32, "all"),
+        ("heuristic,worlds=64", 64, None),
+        ("search:heuristic,decisions=bids", 32, "bids"),
+    ],
+)
+def test_an_adviser_has_the_usual_options_unless_some_are_named(name, worlds, decisions):
+    who, options = parse(name_adviser(name))
+    assert (who, options.worlds, options.decisions) == ("heuristic", worlds, decisions)

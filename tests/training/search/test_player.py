@@ -19,7 +19,9 @@ from training.players.names import make_player
 from training.players.player import Thought, begin_all, every_lane
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
+from training.search.estimates import ActionEstimates
 from training.search.options import SearchOptions
+from training.search.searcher import SearchResult
 from training.terminal import text, thinking
 from training.terminal.session import Source, TerminalSession
 
@@ -97,6 +99,19 @@ def test_a_lead_that_nothing_has_leaves_the_policy_alone():
         differ |= (plain.act(engine, lanes) != actions).any()
         to_cards_step(engine, actions)
     assert differ
+
+
+def test_an_own_action_that_is_beyond_doubt_behind_is_not_played():
+    player = seat(f"search:{PRETRAINED},worlds=8,lead=1000000", to_cards(table(1)))
+    own, legal = np.array([1]), np.array([[True, True, True]])
+    found = ActionEstimates(legal, own)
+    at, what, world = (x.ravel() for x in np.indices((1, 3, 8)))
+    found.note(at, what, world, np.array([2.0, 0.0, 1.0])[what])
+    weights, seeds = np.full((1, 3), np.nan), np.zeros(1, np.uint64)
+    assert player._decide(SearchResult(found, 0.0, True), own, weights, seeds) == 1
+    found.drop(0.5, halving=True)
+    assert not found.open[0, 1]
+    assert player._decide(SearchResult(found, 0.0, True), own, weights, seeds) == 0
 
 
 def to_cards_step(engine, actions):
