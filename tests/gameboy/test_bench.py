@@ -21,7 +21,6 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench, "WARM_UP", 24)
 
 
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_a_line_for_each_way(capsys):
     from tools.gameboy import bench
 
@@ -35,7 +34,6 @@ def test_a_line_for_each_way(capsys):
         assert 5000 < line["instructions_per_frame"] < 8000
 
 
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 @pytest.mark.parametrize("way", ["skip", "draw", "step"])
 def test_both_do_the_same_work(way):
     pytest.importorskip("pyboy")

@@ -43,7 +43,6 @@ def written(folder, **roms):
     return games
 
 
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_speed_is_measured_of_the_same_piece_in_every_turn(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pyboy")
     (game,) = written(tmp_path, idle=ROM)

@@ -39,7 +39,6 @@ def judge(rows, limit=2**20):
 
 
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 @pytest.mark.slow
 def test_rows_name_program_and_options(rows):
     for row in rows:
@@ -57,7 +56,6 @@ def test_rows_name_program_and_options(rows):
 
 
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 @pytest.mark.slow
 def test_every_bar_is_judged(rows):
     judged = judge(rows)
@@ -74,7 +72,6 @@ def test_every_bar_is_judged(rows):
 
 @pytest.mark.slow
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_growth_above_the_limit_is_missed(rows):
     grown = [row | ({"rss_growth_bytes": 101} if row["kind"] == "growth" else {}) for row in rows]
     for limit, passed in ((100, False), (101, True)):
@@ -84,7 +81,6 @@ def test_growth_above_the_limit_is_missed(rows):
 
 @pytest.mark.slow
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_without_pyboy_its_bars_are_open(rows):
     alone = [{k: v for k, v in row.items() if "pyboy" not in k} for row in rows]
     bars = [bar for bar in judge(alone) if bar["what"].endswith("times PyBoy")]

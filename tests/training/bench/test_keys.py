@@ -109,7 +109,6 @@ def test_rows_of_search(monkeypatch):
 
 
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_rows_of_the_game_boy(monkeypatch):
     from tools.gameboy import bench
 

@@ -91,7 +91,6 @@ def test_a_file_is_named_by_what_is_in_it(tmp_path):
 
 
 @needs_core
-@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 @pytest.mark.parametrize(
     "measure",
     [

@@ -112,7 +112,7 @@ def test_forms_have_the_options_and_their_help(places, env):
         assert options["num_players"]["help"] == "2 to 8."
         assert options["num_players"]["title"] == "Number of players"
         assert not any("`" in option["help"] for option in options.values())
-        named = ("skullking", "skullking-2", "skullking-ppo")
+        named = ("skullking-2", "skullking", "skullking-ppo")  # the newest first
         assert about["agents"] == [f"pretrained/{name}" for name in named]
 
 
