@@ -51,10 +51,16 @@ def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
     assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 1
 
 
-def test_what_the_card_says_of_searches_of_the_champion():
-    record = json.loads((ROOT / "benchmarks/skullking-champion-search.json").read_text())
+@pytest.mark.parametrize(
+    ("champion", "name"),
+    [
+        ("pretrained/skullking", "skullking-champion-search.json"),
+        ("pretrained/skullking-2", "skullking-2-search.json"),
+    ],
+)
+def test_what_the_cards_say_of_searches_of_the_champions(champion, name):
+    record = json.loads((ROOT / "benchmarks" / name).read_text())
     played = {(row["who"], row["against"]): row["win_share"] for row in record["rows"]}
-    champion = "pretrained/skullking"
     others = {against for who, against in played if who == champion}
     assert others >= {"rule_hard", "heuristic", "pretrained/skullking-ppo", champion}
     paired = compare_with_alone(record["rows"])

@@ -14,7 +14,7 @@ from tools.figures.records import (
     percent,
     table,
 )
-from tools.search_study import ALONE, MIXED, PARTS_OF_A_WIN
+from tools.search_study import ALONE, MIXED, PARTS_OF_A_WIN, list_defaults
 from training.evaluation.intervals import Interval, Resamples
 
 PAIRED_LEVEL, PAIRED_RESAMPLES = 0.99, 20_000
@@ -90,9 +90,10 @@ def champion(name: str = "skullking-champion-search.json") -> str:
         )
     paired = ("beside the agent alone, 99 %",) if gaps else ()
     heads = ("who plays", "against", "wins", *paired, "points", "CPU ms a decision", "games")
-    of_more = any("worlds=128" in row["who"] for row in record.head["rows"])
+    against = {row["against"] for row in record.head["rows"]}
+    is_whole = len(record.head["rows"]) >= len(list_defaults("")) * len(against)
     missing = (
-        "" if of_more else " The command plays more searches, which this record does not have."
+        "" if is_whole else " The command plays more searches, which this record does not have."
     )
     return f"{table(heads, made)}\n\n{record.source}: `{record.head['command']}`.{missing}"
 
