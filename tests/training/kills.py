@@ -391,6 +391,10 @@ KINDS = {
     "in hindsight": tiny({"env": "SkullKingManager-v0", "native": {"hindsight": "tricks"}}),
     "sb3": tiny({"trainer": "sb3", "trackers": WORKER_TRACKERS}),
     "ensemble": tiny({"trainer": "ensemble", "num_envs": 16, "ensemble": {"seeds": [1, 7]}}),
+    "dqn": tiny(
+        {"trainer": "dqn", "dqn": DQN | {"recurrent": "none"}, "trackers": WORKER_TRACKERS},
+        is_slow=True,
+    ),
     "dqn with a memory": tiny(
         {"trainer": "dqn", "dqn": DQN, "trackers": WORKER_TRACKERS}, is_slow=True
     ),
