@@ -5,6 +5,7 @@ import re
 import runpy
 import shutil
 import statistics
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,17 @@ def test_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(code.strip().splitlines()) <= 10
     exec(compile(code, "README.md", "exec"), {})  # it is our own text
     assert "6,400 decisions" in capsys.readouterr().out  # quick without a compiler too
+
+
+def test_every_page_says_alike_what_a_game_is_written_in() -> None:
+    """It is one reference in plain Python and compiled code, which nobody counts."""
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = {"pyproject.toml": about["description"], "fastenv": fastenv.__doc__ or ""}
+    for name in ("README.md", "CITATION.cff", "docs/index.md", "docs/explanation/design.md"):
+        said[name] = (ROOT / name).read_text(encoding="utf-8")
+    for name, text in said.items():
+        assert "plain Python" in text, name
+        assert not re.search(r"written (once|twice)|(two|three|four) implementations", text), name
 
 
 def test_names_that_the_glossary_says_to_use_are_in_the_code() -> None:

@@ -381,8 +381,20 @@ KINDS = {
     "stages, sb3": tiny({"gate": STAGES, "trainer": "sb3"}, is_slow=True),
     "trackers": tiny({"trackers": WORKER_TRACKERS}, is_slow=True),
     "windows and trackers": tiny(PROSPECTOR, is_slow=True),
+    "delayed actions": tiny(
+        {
+            "env": "Prospector-v0",
+            "env_options": {"time_max": 60},
+            "mask_schedule": [{"action": 68, "ticks": 20, "anneal_steps": 576}],
+        }
+    ),
+    "in hindsight": tiny({"env": "SkullKingManager-v0", "native": {"hindsight": "tricks"}}),
     "sb3": tiny({"trainer": "sb3", "trackers": WORKER_TRACKERS}),
     "ensemble": tiny({"trainer": "ensemble", "num_envs": 16, "ensemble": {"seeds": [1, 7]}}),
+    "dqn": tiny(
+        {"trainer": "dqn", "dqn": DQN | {"recurrent": "none"}, "trackers": WORKER_TRACKERS},
+        is_slow=True,
+    ),
     "dqn with a memory": tiny(
         {"trainer": "dqn", "dqn": DQN, "trackers": WORKER_TRACKERS}, is_slow=True
     ),

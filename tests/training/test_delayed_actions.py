@@ -13,6 +13,7 @@ from tests.slow import late
 from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
+from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
 from training.run.sections import DelayedAction
 from training.sb3.vec import TrainerVecEnv
@@ -150,6 +151,26 @@ def test_metrics_say_what_was_held_back(run):
     found = lines(run / "metrics.jsonl")
     ticks = [20, 20 * 256 / 384, 20 * 128 / 384, 0]
     assert [r["held_back"]["68"] for r in found] == pytest.approx(ticks)
+
+
+def test_masks_that_are_stored_lack_what_is_held_back(train, tmp_path, monkeypatch):
+    """Without windows and trackers too, where nobody else looks at a step."""
+    stored = []
+
+    def update(self, objective):
+        stored.append(self.rollout.mask.clone())
+        return original(self, objective)
+
+    original = PPOTrainer.update
+    monkeypatch.setattr(PPOTrainer, "update", update)
+    rule = {"action": CASH_OUT, "ticks": 300, "anneal_steps": 128}  # all of an episode, then none
+    changed = {"window_ticks": 0, "mask_schedule": [rule], "total_steps": 256}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(CONFIG | changed))
+    assert train(tmp_path, "run", config=path) == 0
+    first, second = (mask[..., CASH_OUT] for mask in stored)
+    assert not first.any()
+    assert second[1:].all()  # the first mask is the last one of the iteration before
 
 
 def test_windows_add_up_to_the_run(run):

@@ -174,7 +174,7 @@ def _multiply_some(x: Tensor, weight: Tensor, bias: Tensor, ends: Any, columns: 
 
 
 @cached_njit(nogil=True)
-def index_inputs(x, ends_out, columns_out):
+def index_inputs(x: np.ndarray, ends_out: np.ndarray, columns_out: np.ndarray) -> bool:
     """Write the columns that are not 0 row by row, and where each row ends; False if too many.
 
     Parameters
@@ -197,7 +197,9 @@ def index_inputs(x, ends_out, columns_out):
 
 
 @cached_njit(nogil=True)
-def add_products(x, ends, columns, by_input, out):
+def add_products(
+    x: np.ndarray, ends: np.ndarray, columns: np.ndarray, by_input: np.ndarray, out: np.ndarray
+) -> None:
     """Add ``x @ by_input`` to ``out`` (n, size_out), of the inputs that were found."""
     first = 0
     for i in range(len(x)):
@@ -210,7 +212,9 @@ def add_products(x, ends, columns, by_input, out):
 
 
 @cached_njit(nogil=True)
-def add_outer(x, ends, columns, grad, out):
+def add_outer(
+    x: np.ndarray, ends: np.ndarray, columns: np.ndarray, grad: np.ndarray, out: np.ndarray
+) -> None:
     """Add ``x.T @ grad`` to ``out`` (size_in, size_out), of the inputs that were found."""
     first = 0
     for i in range(len(x)):
