@@ -22,6 +22,7 @@ __all__ = ["Actions", "ForeignError", "Observation"]
 
 Array = npt.NDArray[Any]
 Space = spaces.Space[Any]
+CHECKED = 1000  # first observations whose bounds are checked
 MOST_VALUES = 4096  # of a Discrete observation, which is shown as a one-hot
 # Range of whole numbers that a network divides by the largest one. In a wider range those that come
 # up would all be next to 0; they are shown as they are.
@@ -88,7 +89,11 @@ class Leaf:
 
     @cached_property
     def _bounds(self) -> list[tuple[Array, Array]]:
-        """Least and largest of floating-point numbers; empty without, and once one was outside."""
+        """Least and largest of floating-point numbers, for each observation still to be checked.
+
+        Empty without bounds, and once one was outside. A training has a warning of its first
+        observations, and no check at every step: ``fastenv check`` looks at all of them.
+        """
         if self._limits is not None:
             return []
         assert isinstance(self.space, spaces.Box)
@@ -97,11 +102,11 @@ class Leaf:
                 bound.astype(self.dtype).reshape(self.shape)
                 for bound in (self.space.low, self.space.high)
             )
-        return [(low, high)] if np.isfinite([low, high]).any() else []
+        return [(low, high)] * CHECKED if np.isfinite([low, high]).any() else []
 
     def _check_bounds(self, who: str, out: Array) -> None:
         """Warn once of a number outside its space: networks take it, and known games have some."""
-        low, high = self._bounds[0]
+        low, high = self._bounds.pop()
         outside = (out < low) | (out > high)
         if outside.any():
             self._bounds.clear()

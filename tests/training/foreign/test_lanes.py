@@ -465,6 +465,15 @@ def test_a_number_outside_its_bounds_is_told_once_and_taken():
     ]
 
 
+def test_bounds_are_checked_in_the_first_observations_alone(monkeypatch):
+    monkeypatch.setattr("training.foreign.spaces.CHECKED", 2)
+    observation = Observation("that.one:Game", spaces.Box(-1.0, 1.0, (1,)))
+    out = np.zeros(1, np.float32)
+    for value in (0.5, -0.5, 7.0):  # a warning would fail the test
+        observation.write(np.array([value]), out)
+    assert out == 7
+
+
 def test_an_environment_that_hangs_or_dies_is_named():
     options = {"wrong": "hangs", "step_timeout": 0.5}
     engine = envs.make_engine(f"{HERE}:Ladder", 1, options)
