@@ -29,7 +29,7 @@ FIRST = [PLAYERS[0], *(pytest.param(*each, marks=pytest.mark.slow) for each in P
 
 def copy_of_the_checkout(folder: Path) -> Path:
     """Copy what a checkout has after `make build`; nothing that is built is older than before."""
-    for name in ("fastenv", "tests", "tools", "training", "build/cython"):
+    for name in ("fastenv", "tests", "tools", "training", "docs/examples", "build/cython"):
         golden = ("data",) if name == "tests" else ()  # large, and no test of a new game reads it
         ignored = shutil.ignore_patterns("__pycache__", "runs", *golden)
         if (ROOT / name).exists():
