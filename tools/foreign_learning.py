@@ -89,6 +89,16 @@ def add(record: dict[str, Any], name: str, trainer: str, seed: int, runs: Path) 
     return row
 
 
+def reached(row: dict[str, Any]) -> str:
+    """Say what a seed came to: the return of episodes, or the wins of matches by opponents."""
+    if train_seeds.PLAYED in row:
+        return f"return {row[train_seeds.PLAYED]['trained']['return'][0]:.4g}"
+    return ", ".join(
+        f"win {players['trained'][0]:.1%} against {opponents}"
+        for opponents, players in row["win"].items()
+    )
+
+
 @refusing
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
@@ -109,12 +119,8 @@ def main(argv: list[str] | None = None) -> int:
         for seed in parse_seeds(args.seeds):
             row = add(record, name, trainer, seed, args.runs)
             files.write_json(args.out, {**record, **machine.taken_on()})
-            reached = row[train_seeds.PLAYED]["trained"]
-            said = ", ".join(
-                f"{key} {reached[key][0]:.4g}" for key in ("return", "win") if key in reached
-            )
             print(
-                f"{name}, {trainer}, seed {seed}: {row['cpu_s']:.0f} s of a core; {said}",
+                f"{name}, {trainer}, seed {seed}: {row['cpu_s']:.0f} s of a core; {reached(row)}",
                 flush=True,
             )
     return 0

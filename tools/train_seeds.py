@@ -25,12 +25,12 @@ from training.run.folder import RunFolder
 MAIN = "training/configs/skullking.yaml"
 COMMAND = "python -m training train --config {0} --seed {1} --name s{1}"
 MATCHES = (
-    "whole games of Skull King that the trained agent wins, and scripted players in its seat on "
-    "the same deals; a quarter would be even"
+    "whole games that the trained agent plays, and scripted players in its seat on the same deals; "
+    "equal players win one of as many games as there are players"
 )
 EPISODES = "what the trained agent and scripted players come to in the same episodes"
 PLAYED = "episodes"
-MEASURES = ("win_rate", "points", "bid_hit")  # of matches; of episodes all that there are
+MEASURES = ("win_rate", "win", "points", "bid_hit")  # of matches; of episodes all there are
 
 
 def command_of(config: str, seed: int | str, flags: str) -> str:
@@ -96,12 +96,14 @@ def _results(evaluation: dict[str, Any]) -> dict[str, Any]:
     if "matches" not in evaluation:
         policies = evaluation["episodes"]["policies"]
         return {PLAYED: {player: own["intervals"] for player, own in policies.items()}}
+    results = evaluation["matches"]["results"]
     return {
         measure: {
             opponents: {player: own[measure] for player, own in players.items()}
-            for opponents, players in evaluation["matches"]["results"].items()
+            for opponents, players in results.items()
         }
         for measure in MEASURES
+        if all(measure in own for players in results.values() for own in players.values())
     }
 
 

@@ -44,6 +44,20 @@ def test_both_trainers_have_a_row_for_each_seed(tmp_path, monkeypatch):
         assert one["runs"]["2"] == first[label]["runs"]["2"]  # it was not trained again
 
 
+@pytest.mark.slow
+def test_wins_against_opponents_stand_in_the_row(tmp_path, monkeypatch, capfd):
+    pytest.importorskip("pettingzoo.classic.connect_four")
+    flags = f"{TASKS['connect_four'].flags} --total-steps 128 --num-envs 4 {SMALL}"
+    monkeypatch.setitem(TASKS, "four", Task(flags, "nothing"))
+    out = tmp_path / "record.json"
+    command = ["--tasks", "four", "--seeds", "1", "--runs", str(tmp_path), "--out", str(out)]
+    assert foreign_learning.main(command) == 0
+    row = json.loads(out.read_text())["tasks"]["four, native"]["runs"]["1"]
+    win = row["win"]["random"]["trained"]
+    assert 0 <= win[1] <= win[0] <= win[2] <= 1
+    assert f"; win {win[0]:.1%} against random\n" in capfd.readouterr().out
+
+
 def test_a_task_that_there_is_not_is_refused(tmp_path, capsys):
     assert foreign_learning.main(["--tasks", "chess", "--out", str(tmp_path / "x.json")]) == 2
     assert "--tasks='chess' is not possible: --tasks must be some of cartpole" in (
