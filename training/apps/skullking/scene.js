@@ -91,17 +91,26 @@ export function create(root, api) {
 }
 
 export function tile(canvas, scene) {
-  canvas.width = 120;
-  canvas.height = 72;
+  canvas.width = 240;
+  canvas.height = 144;
+  canvas.style.imageRendering = "auto"; // letters, not pixels
   const pen = canvas.getContext("2d");
   pen.fillStyle = "#123528";
-  pen.fillRect(0, 0, 120, 72);
+  pen.fillRect(0, 0, 240, 144);
   pen.fillStyle = "#fff";
-  pen.font = "10px sans-serif";
-  scene.seats.slice(0, 5).forEach((seat, k) => pen.fillText(`${seat.total} (${seat.bid === null ? "–" : seat.bid}/${seat.won})`, 6, 14 + 12 * k));
+  const seats = scene.seats.slice(0, 8), line = Math.min(22, 112 / seats.length);
+  pen.font = `${Math.floor(0.8 * line)}px sans-serif`;
+  seats.forEach(({ total, bid, won }, k) => {
+    pen.fillText(`${total} points`, 10, 4 + line * (k + 0.8));
+    pen.fillText(bid === null ? "has not bid" : `bid ${bid}, won ${won}`, 116, 4 + line * (k + 0.8));
+  });
+  if (scene.plays.length === 0) {
+    pen.font = "16px sans-serif";
+    pen.fillText(scene.title.join(", "), 10, 136);
+  }
   const colors = ["#2a9d5c", "#a05bc8", "#d9a441", "#777"];
   scene.plays.forEach((each, k) => {
     pen.fillStyle = each.suit === undefined ? "#b33" : colors[each.suit];
-    pen.fillRect(72 + 11 * (k % 4), 8 + 18 * Math.floor(k / 4), 9, 14);
+    pen.fillRect(10 + 28 * k, 118, 16, 22);
   });
 }

@@ -106,17 +106,20 @@ export function create(root, api) {
 }
 
 export function tile(canvas, scene) {
-  canvas.width = 96;
-  canvas.height = 72;
+  canvas.width = 240;
+  canvas.height = 180;
+  canvas.style.imageRendering = "auto"; // letters, not pixels
   const pen = canvas.getContext("2d");
   pen.fillStyle = "#0b101e";
-  pen.fillRect(0, 0, 96, 72);
-  const at = places(scene).map(([x, y]) => [36 + 32 * x, 36 + 32 * y]);
+  pen.fillRect(0, 0, 240, 180);
+  const at = places(scene).map(([x, y]) => [90 + 80 * x, 90 + 80 * y]);
   at.forEach(([x, y], node) => {
+    const size = node === scene.node ? 14 : 6;
     pen.fillStyle = node === scene.node ? "#fff" : { station: "#f0e442", hazard: "#e69f00" }[scene.node_kinds[node]] || "#56b4e9";
-    pen.fillRect(x - (node === scene.node ? 3 : 1), y - (node === scene.node ? 3 : 1), node === scene.node ? 6 : 2, node === scene.node ? 6 : 2);
+    pen.fillRect(x - size / 2, y - size / 2, size, size);
   });
   pen.fillStyle = "#fff";
-  pen.font = "9px sans-serif";
-  pen.fillText(round(scene.credits), 66, 68);
+  pen.font = "16px sans-serif";
+  pen.textAlign = "right";
+  pen.fillText(`${round(scene.credits)} credits`, 234, 172);
 }

@@ -14,8 +14,9 @@ export class Tiles {
   }
 
   draw(view, pixels) {
-    this.head.textContent = `${view.lanes} games, ${number(view.decisions)} decisions, ${number(view.episodes)} episodes over`;
+    this.head.textContent = `${view.lanes} games, ${number(view.decisions)} decisions, ${number(view.episodes)} finished. Choose a game to go on with it alone.`;
     const count = view.texts ? view.texts.length : view.lanes;
+    this.grid.classList.toggle("few", count <= 32);
     while (this.tiles.length < count) this.add(this.tiles.length, view);
     if (view.picture) {
       const [width, height] = view.picture;
