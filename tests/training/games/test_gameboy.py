@@ -1,11 +1,13 @@
 """Training on the Game Boy: its options, its network, and from where it is evaluated."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from torch import nn
 
+from fastenv.errors import ConfigError
 from fastenv.gameboy.lantern_walk import load_world
 from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
@@ -86,6 +88,21 @@ def test_comparisons_play_states_that_no_training_has_seen():
     assert asked["sticky"] == 0.25
     names = [each.name for each in judging.evaluations(config, config.evaluation, EVALUATE)]
     assert names == ["episodes", "beginning"]
+
+
+@pytest.mark.parametrize(("rom", "known"), [("lantern_walk", True), ("parcel", False)])
+def test_the_solver_plays_only_the_program_that_it_knows(rom, known):
+    options = {"rom": rom, "states": "power_up"}
+    config = RunConfig.from_mapping({"env": "GameBoyPixels-v0", "env_options": options})
+    agent = SimpleNamespace(config=config, players=lambda: {"trained": "drift"})
+    judging = get_judging(config.env)
+    assert ("solver" in judging.players_of(agent, config.evaluation, EVALUATE)) == known
+    engine = make_engine(config.env, 1, options)
+    if known:
+        assert Scripted(engine)
+        return
+    with pytest.raises(ConfigError, match="^rom='parcel' is not possible: rom must be"):
+        Scripted(engine)
 
 
 def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from fastenv.gameboy.config import OURS
 from training.evaluation.judging import EPISODES, Judging
 from training.games.gameboy.players import SOLVER
-from training.players.names import RANDOM_LEGAL
+from training.players.names import RANDOM_LEGAL, AnyPlayer
+from training.players.trained import TrainedAgent
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import with_defaults
+from training.run.sections import EvaluationConfig
 
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).
 HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}
@@ -32,6 +35,15 @@ class GoalJudging(Judging):
     shown: ClassVar[tuple[str, ...]] = ("reached",)
     caption = "Reached: the share of episodes that ended at the goal, or with the quest finished."
     bots = (SOLVER, RANDOM_LEGAL)
+
+    def players_of(
+        self, trained: TrainedAgent, options: EvaluationConfig, purpose: str
+    ) -> Mapping[str, AnyPlayer]:
+        """Return the players by name, without the solver where it does not know the program."""
+        players = super().players_of(trained, options, purpose)
+        if trained.config.env_options.get("rom", OURS) == OURS:
+            return players
+        return {name: each for name, each in players.items() if name != SOLVER}
 
     def starts(
         self, config: RunConfig | None, asked: Mapping[str, Any]

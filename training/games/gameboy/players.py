@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.gameboy.config import OURS
 from fastenv.gameboy.lantern_walk import Cell, ReadMemory, Solver, Walker
 from fastenv.gameboy.tables import WRAM
+from training.run.options import require
 
 SOLVER = "solver"
 # Where the picture of the goal template of ours was taken; a test goes there.
@@ -24,10 +26,16 @@ class Scripted:
     ----------
     engine : BatchEngine
         Of one console.
+
+    Raises
+    ------
+    ConfigError
+        If another program runs there, whose memory says something else.
     """
 
     def __init__(self, engine: Any) -> None:
         config = engine.game.config
+        require(config.rom == OURS, "rom", str(config.rom), f"{OURS!r}, which {SOLVER!r} plays")
         self._solver = Walker(GOAL_CELL) if config.kind == "goal" else Solver()
         self._numbers = {name: k for k, name in enumerate(config.action_names)}
 
