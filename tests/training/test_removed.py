@@ -48,6 +48,9 @@ OTHER = {
     "dqn.warm_start": "runs/first",
     "hier.adaptive_epochs": True,
     "hier.cards": "best",
+    "hier.balance": "steps",
+    "dqn.noise_groups": 4,
+    "evaluation.bids": "heuristic",
 }
 
 
@@ -103,7 +106,7 @@ def journal(_folder, section, name, value):
     base[section] = {**(base.get(section) or {}), name: value}
     left = trials._drop_removed_options({**asked, "base": canonical_json(base)})
     played = {**json.loads(asked["evaluation"])}
-    assert played.pop("goals") == "uniform"
+    assert (played.pop("goals"), played.pop("bids")) == ("uniform", "rule_hard")
     changed = {"base": left["base"], "evaluation": canonical_json(played)}
     assert left == {**asked, **changed}
     return json.loads(left["base"])

@@ -68,9 +68,11 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "side_weight": Removed(0.0, _NOT_READ_OFF),
         "goal_weight": Removed(0.0, _NOT_READ_OFF),
         "warm_start": Removed(None, "a training begins with parameters of its own"),
+        "noise_groups": Removed(16, "lanes act in at most 16 groups, each with a noise of its own"),
     },
     "evaluation": {
         "goals": Removed("uniform", "goals of the comparison are any from 0 to N"),
+        "bids": Removed("rule_hard", "rule_hard bids for a Worker in a whole game"),
     },
     "gate": {
         "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
@@ -78,6 +80,7 @@ OPTIONS: dict[str, dict[str, Removed]] = {
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
         "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
+        "balance": Removed("episodes", "env_options.round_weights weighs a Worker's rounds"),
     },
     "selfplay": {
         "weights": Removed("age", "newer snapshots are drawn more often"),

@@ -112,11 +112,6 @@ class HierConfig(Options):
         "shaped", "of the Manager: shaped, or official points / 10"
     )
     goals: GoalShares = option(GoalShares, "whose goals the Worker plays to")
-    balance: Literal["episodes", "steps"] = option(
-        "episodes",
-        "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
-        "``episodes`` by ``env_options.round_weights``",
-    )
     gate: WorkerGate | None = option(
         None,
         "what the Worker must have shown before it plays the Manager's cards; null, or one without "
@@ -266,8 +261,6 @@ def check(run: HierRun) -> None:
             require(cell == "none", "native.recurrent", cell, allowed)
     _check_others(run)
     elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
-    if run.hier.balance == "steps":
-        elsewhere["round_weights"] = "hier.balance='steps'"
     for section in ("env_options", "schedules"):
         for name, decides in elsewhere.items():
             value = getattr(run, section).get(name)

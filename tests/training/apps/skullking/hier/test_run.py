@@ -133,13 +133,6 @@ def test_what_the_section_hier_decides_is_not_decided_twice(hier_config, section
         check(hier_config(**{section: {name: given}}))
 
 
-@walk("section", ["env_options", "schedules"])
-def test_rounds_are_weighted_only_once(hier_config, section):
-    weights = "uniform" if section == "env_options" else [[0, "uniform"]]
-    with pytest.raises(ConfigError, match=rf"{section}\.round_weights="):
-        check(hier_config(hier={"balance": "steps"}, **{section: {"round_weights": weights}}))
-
-
 def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
     phases = "schedules.allowed_phases=[[0, [late]], [1000, [mid, late]], [1600, []]]"
     assert train_hier("run", *settings(phases)) == 0
