@@ -38,6 +38,7 @@ OTHER = {
     "evaluation.goals": "estimate",
     "selfplay.play": "best",
     "gate.futility": False,
+    "gate.rehearsal": 0.5,
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,
@@ -49,6 +50,7 @@ OTHER = {
     "hier.adaptive_epochs": True,
     "hier.cards": "best",
     "hier.balance": "steps",
+    "hier.goals": {"manager": 0.0, "estimate": 0.5, "uniform": 0.5},
     "dqn.noise_groups": 4,
     "evaluation.bids": "heuristic",
 }

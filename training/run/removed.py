@@ -76,10 +76,16 @@ OPTIONS: dict[str, dict[str, Removed]] = {
     },
     "gate": {
         "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
+        "rehearsal": Removed(0.0, "mode linear trains on the newest stage alone"),
     },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
         "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
+        "goals": Removed(
+            {"manager": 0.5, "estimate": 0.25, "uniform": 0.25},
+            "half of the Worker's lanes play to the Manager's bids, a quarter to what the hand "
+            "promises, a quarter to any goal",
+        ),
         "balance": Removed("episodes", "env_options.round_weights weighs a Worker's rounds"),
     },
     "selfplay": {
@@ -118,7 +124,8 @@ ITEMS: dict[str, dict[str, Removed]] = {
 TRACKERS = {
     "rnd": "visits pays for what is new",
     "memory": "visits with scope: episode pays for what is new in an episode",
-    "likelihood": "episodes tells what episodes bring",
+    "likelihood": "the log has the returns of episodes",
+    "episodes": "the log has return and length of episodes, and the rates that the game counts",
 }
 
 
