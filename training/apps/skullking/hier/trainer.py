@@ -105,9 +105,7 @@ class HierTrainer(Trainer):
             "worker": Partner(self.trainers["worker"], seeds["manager"], sight),
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
-        self.goals = GoalLanes(
-            worker_engine, self._hier.goals, self.observer, self.partners["manager"]
-        )
+        self.goals = GoalLanes(worker_engine, self.observer, self.partners["manager"])
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.learning: str | None = None
