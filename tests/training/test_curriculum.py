@@ -122,12 +122,6 @@ def test_test_costs_the_training_nothing_but_time(train, tmp_path):
         assert not events(tmp_path / f"{who}-untested", "gate")
 
 
-def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
-    ready = {"metric": "rounds/hit_rate", "at_least": 1.1}
-    assert train(tmp_path, "run", *flags(ready=ready)) == 0
-    assert not events(tmp_path / "run", "gate")
-
-
 @walk(
     ("changed", "says"),
     [

@@ -39,6 +39,7 @@ OTHER = {
     "selfplay.play": "best",
     "gate.futility": False,
     "gate.rehearsal": 0.5,
+    "gate.ready": {"at_least": 0.6, "metric": "rounds/hit_rate"},
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,
@@ -50,7 +51,7 @@ OTHER = {
     "hier.adaptive_epochs": True,
     "hier.cards": "best",
     "hier.balance": "steps",
-    "hier.goals": {"manager": 0.0, "estimate": 0.5, "uniform": 0.5},
+    "hier.goals": {"estimate": 0.5, "manager": 0.0, "uniform": 0.5},
     "dqn.noise_groups": 4,
     "evaluation.bids": "heuristic",
 }

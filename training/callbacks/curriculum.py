@@ -8,7 +8,7 @@ Wherever the stage changes, all lanes begin anew with its knobs, so that no roll
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -29,7 +29,7 @@ from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options import Number, Options, Plain, Text, Truth, Whole, option, require
+from training.run.options import Options, Plain, Text, Truth, Whole, option, require
 from training.run.seeds import generators_kept, stream_seed
 from training.run.weights import digest
 
@@ -48,22 +48,6 @@ class Stage(Options):
 
     name: Text
     knobs: Plain
-
-
-class Ready(Options):
-    """A metric that a policy must reach before it is tested.
-
-    Parameters
-    ----------
-    metric : str
-        Of the last iteration, such as ``rounds/hit_rate``.
-    at_least : float
-    """
-
-    SECTION: ClassVar[str] = "gate.ready."
-
-    metric: Text
-    at_least: Number
 
 
 class CurriculumConfig(GateConfig):
@@ -87,9 +71,6 @@ class CurriculumConfig(GateConfig):
         "decisions after which an episode is given up, and has failed",
         "at least 1, or null for no limit",
         ge=1,
-    )
-    ready: Ready | None = option(
-        None, "what a policy must reach; null tests whenever ``gate_every`` allows it"
     )
     mode: Literal["linear", "adaptive"] = option(
         "linear", "which stages are trained on; one is drawn every ``gate_every`` iterations"
@@ -254,7 +235,7 @@ class Curriculum(Callback):
         newest, tested = self._schedule.next_test, False
         late = iteration >= self._options.gate_every and self._gate.due(iteration)
         left = self._gate.tests < self._options.tests
-        if late and newest is not None and self._is_ready(newest, loop.last_record):
+        if late and newest is not None and self._is_ready(newest):
             tested = left
             if tested:
                 passed = self._test(newest, self._options.target, log, steps, iteration)
@@ -285,12 +266,10 @@ class Curriculum(Callback):
         self._reset_lanes()
         log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
 
-    def _is_ready(self, stage: int, last_record: Mapping[str, Any]) -> bool:
+    def _is_ready(self, stage: int) -> bool:
         """Tell whether a policy is good enough in training to be tested on a stage."""
-        ready, target = self._options.ready, self._options.target
-        if self._options.watch and self._schedule.rates.lower(stage) <= target:
-            return False
-        return ready is None or _read_metric(last_record, ready.metric) >= ready.at_least
+        seen = self._schedule.rates.lower(stage)
+        return not self._options.watch or seen > self._options.target
 
     def _test(
         self,
@@ -345,11 +324,3 @@ class Curriculum(Callback):
         self._schedule.restore(state["course"])
         self._times.restore(state["times"])
         self.apply(self._engines, self._stage)
-
-
-def _read_metric(record: Mapping[str, Any], name: str) -> float:
-    """Read a number of a nested record by its path; minus infinity if there is none."""
-    value: Any = record
-    for key in name.split("/"):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return float(value) if isinstance(value, int | float) else -float("inf")

@@ -77,6 +77,7 @@ OPTIONS: dict[str, dict[str, Removed]] = {
     "gate": {
         "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
         "rehearsal": Removed(0.0, "mode linear trains on the newest stage alone"),
+        "ready": Removed(None, "watch tests where the success rate in training is high enough"),
     },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
