@@ -16,7 +16,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import fastenv
 from fastenv import FastEnv
@@ -34,7 +34,7 @@ from training.run.envs import make_engine, with_seating
 from training.sb3.policy import LogitsNet, check, policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
 
-ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
+ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv"}
 
 
 class Iteration(NamedTuple):
@@ -179,7 +179,7 @@ class Flags:
     env : str
         Any id of one agent that SB3 can take; see :func:`training.sb3.policy.check`.
     n_envs, n_steps, batch, epochs : int
-    vec : {"native", "dummy", "subproc"}
+    vec : {"native", "dummy"}
         ``BatchVecEnv`` over one engine, or SB3's own over environments one by one.
     device : {"cpu", "cuda"}
         ``cuda`` is untested.
@@ -262,10 +262,7 @@ def make_vec_env(flags: Flags) -> VecEnv:
         return Monitor(FastEnv(flags.env, backend=flags.backend, **flags.options))
 
     check(make_engine(flags.env, 1, flags.options, backend=flags.backend))
-    makers: list[Callable[[], Any]] = [one] * flags.n_envs
-    if flags.vec == "dummy":
-        return DummyVecEnv(makers)
-    return SubprocVecEnv(makers, start_method="forkserver")
+    return DummyVecEnv([one] * flags.n_envs)
 
 
 def described(flags: Flags, vec: VecEnv) -> ran.Ran:

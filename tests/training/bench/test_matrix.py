@@ -145,7 +145,7 @@ def test_best_is_the_highest_stable_mean():
         cell("other", "env_only", [999, 999, 999]),
     ]
     assert [r["backend"] for r in matrix.ranked(cells, "trainer")] == ["fast", "slow", "wild"]
-    found = matrix.mode_summary(cells, "trainer", safety=0.9, target=1000)
+    found = matrix.mode_summary(cells, "trainer", target=1000)
     assert found["best_candidate_id"] == cells[2]["id"]
     assert found["best_mean_steps_per_sec"] == 200
     assert found["recommended_floor_steps_per_sec"] == pytest.approx(0.9 * 190)
@@ -155,7 +155,7 @@ def test_best_is_the_highest_stable_mean():
 
 
 def test_mode_without_figures_has_no_best():
-    found = matrix.mode_summary([], "trainer", 0.9, 1000)
+    found = matrix.mode_summary([], "trainer", 1000)
     assert found["best_candidate_id"] is None
     assert not found["target_attained"]
 
@@ -248,18 +248,13 @@ def test_existing_matrix_is_not_written_over(measured, capsys):
     assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 2
 
 
-def test_gaps_are_listed_and_fail_if_asked(measured, capsys):
+def test_gaps_are_listed_and_no_failure(measured, capsys):
     flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert command.main([*flags, "--fail-on-gap"]) == 1
+    assert command.main(flags) == 0
     found = read(measured)
     assert len(found["gaps"]) == 2
     assert not found["summary"]["coverage_pass"]
     assert "float16 needs a CUDA device" in capsys.readouterr().out
-
-
-def test_gaps_alone_are_no_failure(measured):
-    flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert command.main(flags) == 0
 
 
 def test_missed_target_fails_if_enforced(measured):
@@ -293,7 +288,6 @@ REFUSED = [
     (["--backend", "rust"], "--backend 'rust'"),
     (["--repeats", "0"], "--repeats 0"),
     (["--seconds", "0"], "--seconds 0"),
-    (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
     (["--check-steps", "-1"], "--check-steps -1"),
     (["--budget-seconds", "nan"], "--budget-seconds nan"),
     (["--env", "Chess-v0"], "Chess-v0"),
@@ -332,7 +326,7 @@ def test_command_of_a_training_cell():
 def test_whole_matrix_and_its_gate(tmp_path):
     flags = ["--num-envs", "4", "--rollout-steps", "32", "--minibatches", "2", "--repeats", "1"]
     flags += ["--seconds", "0.01", "--torch-threads", "1", "--set", "ppo.net_arch=[8]"]
-    flags += ["--check-steps", "1024", "--check-seeds", "1", "--modes", "trainer,env_only"]
+    flags += ["--check-steps", "1024", "--modes", "trainer,env_only"]
     out = ["--out", str(tmp_path)]
     assert command.main([*flags, *out, "--run-id", "m"]) == 0
     found = read(tmp_path)
