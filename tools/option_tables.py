@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from training.apps.skullking.hier.options import GoalShares, HierConfig, WorkerGate
+from training.apps.skullking.hier.options import HierConfig, WorkerGate
 from training.callbacks.trackers.archive import ArchiveOptions
-from training.callbacks.trackers.episodes import EpisodeOptions
 from training.callbacks.trackers.growth import GrowthOptions
 from training.callbacks.trackers.progress import Event, ProgressOptions
 from training.callbacks.trackers.quests import QuestOptions, QuestStage
@@ -47,13 +46,11 @@ MODELS: tuple[tuple[str, type[Options]], ...] = (
     ("trackers: growth", GrowthOptions),
     ("trackers: progress", ProgressOptions),
     ("an event of progress", Event),
-    ("trackers: episodes", EpisodeOptions),
     ("ppo", PPOConfig),
     ("native", NativeConfig),
     ("expert", ExpertConfig),
     ("ensemble", EnsembleConfig),
     ("hier", HierConfig),
-    ("hier.goals", GoalShares),
     ("hier.gate", WorkerGate),
     ("dqn", DQNConfig),
     ("rllib", RLlibConfig),

@@ -34,12 +34,12 @@ Evaluate a trained run, bots (--bots), or several agents (--against).
 """
 # Options that only some of the ways to evaluate have a use for, those of some games first.
 _OPTIONS = (
-    *("episodes", "games", "opponents", "bids", "only", "time_max", "max_steps", "best_times"),
+    *("episodes", "games", "opponents", "only", "time_max", "max_steps", "best_times"),
     *("checkpoint", "member", "replays", "bot", "run_id", "output_path", "set", "env", "sample"),
 )
 _OF_BOTS = ("episodes", "seed", "max_steps", "time_max", "opponents")  # if the game has them
 _IN_ITS_PLACE = {"episodes": "games", "games": "episodes"}  # what says how much is played
-_SETTINGS = ("games", "episodes", "opponents", "bids", "seed", "max_steps", "replays")
+_SETTINGS = ("games", "episodes", "opponents", "seed", "max_steps", "replays")
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,6 @@ def parser() -> argparse.ArgumentParser:
     add("--episodes", type=int, help="episodes, or rounds of the goals comparison")
     add("--games", type=int, help="whole games for each opponent set")
     add("--opponents", metavar="NAMES", help="opponent sets, separated by commas")
-    add("--bids", help="bidder for a Worker: rule_hard or heuristic")
     add("--only", choices=("matches", "goals"), help="play only this part")
     add("--time-max", type=float, help="maximum ticks of an episode")
     add("--max-steps", type=int, help="maximum decisions of an episode")

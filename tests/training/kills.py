@@ -290,7 +290,6 @@ WORKER_TRACKERS = {
     "visits": {"cell": {"info": "round", "bin": 2}, "count_bonus": 0.01, "episode_bonus": 0.1},
     "progress": {"events": [{"name": "tricks", "source": "won"}]},
     "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
-    "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
     "archive": {"cell": "round", "p_archive": 0.3},
 }
 NODE = {"obs": 22, "times": 31}
@@ -304,7 +303,6 @@ PROSPECTOR = {
             "count_bonus": 0.1,
         },
         "progress": {"events": [{"name": "credits", "source": "credits"}]},
-        "episodes": {"success": "survival"},
         "archive": {"cell": NODE, "score": "credits", "visits": "visits", "max_cells": 32},
     },
 }

@@ -98,7 +98,6 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"evaluation": {"opponents": ["martians"]}}, "martians"),
         ({"evaluation": {"episodes": 0}}, "evaluation.episodes=0"),
         ({"evaluation": {"replays": -1}}, "evaluation.replays=-1"),
-        ({"evaluation": {"bids": "random"}}, "evaluation.bids='random'"),
         ({"evaluation": {"seed": 2**40}}, "evaluation.seed"),
         ({"schedules": {"opponents": [[10, "random"]]}}, "schedules.opponents"),
         ({"schedules": {"opponents": [[0, "random"], [0, "rule_easy"]]}}, "schedules.opponents"),

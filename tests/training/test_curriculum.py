@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from tests.slow import together
 from tests.tables import walk
 from tests.training.left import events, lines
 from training.callbacks.curriculum import CurriculumConfig, get_options
@@ -66,23 +65,11 @@ def test_stage_follows_once_its_gate_is_passed_and_no_rollout_has_two(train, tmp
     assert min(lengths[2:]) >= 8
 
 
-@pytest.mark.parametrize(
-    ("changed", "tested"),
-    together(
-        [
-            # An iteration is more than a hundredth of the run: the second probe is too long.
-            ({"mode": "hop_back", "n_max": 2000}, ["early", "early", "late", "early", "late"]),
-            ({"mode": "adaptive"}, ["early"]),
-            ({"rehearsal": 0.5}, ["early"]),
-        ],
-        3,
-    ),
-)
-def test_modes_train_on_what_they_draw(train, tmp_path, changed, tested):
-    how = flags(gate_every=1, tests=5, **changed)
+def test_mode_adaptive_trains_on_what_it_draws(train, tmp_path):
+    how = flags(gate_every=1, tests=5, mode="adaptive")
     assert train(tmp_path, "run", "--total-steps", 2048, *how) == 0
     run = tmp_path / "run"
-    assert [e["stage"] for e in events(run, "gate")] == tested
+    assert [e["stage"] for e in events(run, "gate")] == ["early"]
     assert {e["verdict"] for e in events(run, "gate")} == {"pass"}
     assert {e["name"] for e in events(run, "stage")} == {"early", "late"}
     for record in lines(run, "metrics"):
@@ -135,12 +122,6 @@ def test_test_costs_the_training_nothing_but_time(train, tmp_path):
         assert not events(tmp_path / f"{who}-untested", "gate")
 
 
-def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
-    ready = {"metric": "rounds/hit_rate", "at_least": 1.1}
-    assert train(tmp_path, "run", *flags(ready=ready)) == 0
-    assert not events(tmp_path / "run", "gate")
-
-
 @walk(
     ("changed", "says"),
     [
@@ -154,9 +135,8 @@ def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
         ({"lanes": 0}, "gate.lanes=0"),
         ({"max_steps": 0}, "gate.max_steps=0"),
         ({"mode": "spiral"}, "gate.mode='spiral'"),
-        ({"rehearsal": 1.0}, "gate.rehearsal=1.0"),
-        ({"mode": "adaptive", "rehearsal": 0.5}, "gate.rehearsal=0.5"),
-        ({"mode": "hop_back"}, "gate.n_max=200"),  # its hardest target is above 0.9
+        ({"rehearsal": 0.5}, "gate.rehearsal=0.5"),
+        ({"mode": "hop_back"}, "gate.mode='hop_back'"),
         ({"mode": "adaptive", "stages": [GATE["stages"][0], OTHER]}, "gate.stages="),
     ],
 )

@@ -38,6 +38,8 @@ OTHER = {
     "evaluation.goals": "estimate",
     "selfplay.play": "best",
     "gate.futility": False,
+    "gate.rehearsal": 0.5,
+    "gate.ready": {"at_least": 0.6, "metric": "rounds/hit_rate"},
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,
@@ -48,6 +50,10 @@ OTHER = {
     "dqn.warm_start": "runs/first",
     "hier.adaptive_epochs": True,
     "hier.cards": "best",
+    "hier.balance": "steps",
+    "hier.goals": {"estimate": 0.5, "manager": 0.0, "uniform": 0.5},
+    "dqn.noise_groups": 4,
+    "evaluation.bids": "heuristic",
 }
 
 
@@ -103,7 +109,7 @@ def journal(_folder, section, name, value):
     base[section] = {**(base.get(section) or {}), name: value}
     left = trials._drop_removed_options({**asked, "base": canonical_json(base)})
     played = {**json.loads(asked["evaluation"])}
-    assert played.pop("goals") == "uniform"
+    assert (played.pop("goals"), played.pop("bids")) == ("uniform", "rule_hard")
     changed = {"base": left["base"], "evaluation": canonical_json(played)}
     assert left == {**asked, **changed}
     return json.loads(left["base"])

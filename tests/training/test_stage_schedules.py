@@ -10,28 +10,20 @@ from training.callbacks.stage_schedules import (
     HALF_LIFE,
     MODES,
     AdaptiveSchedule,
-    HopBackSchedule,
-    LinearSchedule,
-    StageTest,
+    StageSchedule,
     SuccessRates,
 )
 
 SEED = 5
 
 
-def made(kind, stages=6, target=0.8, rehearsal=0.0):
-    return kind(stages, target, rehearsal, SEED)
+def made(kind, stages=6):
+    return kind(stages, SEED)
 
 
-def hop_target(k):
-    return 1.0 - math.exp(-0.6 * k)
-
-
-def draws(schedule, number=4000, done=0.5):
-    return (
-        np.bincount([schedule.choose_stage(done) for _ in range(number)], minlength=schedule.stages)
-        / number
-    )
+def draws(schedule, number=4000):
+    drawn = [schedule.choose_stage() for _ in range(number)]
+    return np.bincount(drawn, minlength=schedule.stages) / number
 
 
 def test_rates_are_those_of_recent_episodes():
@@ -62,20 +54,19 @@ def test_a_bound_needs_enough_episodes_and_decisions(episodes, decisions, enough
     assert (rates.lower(0), rates.rate(0)) == (0.0, 0.5)
 
 
-def test_linear_goes_on_by_one_and_rehearses_what_lies_before():
-    schedule = made(LinearSchedule, rehearsal=0.3)
-    assert schedule.next_test == StageTest(0, 0.8)
-    assert draws(schedule)[0] == 1.0
+def test_linear_goes_on_by_one():
+    schedule = made(StageSchedule)
+    assert schedule.next_test == schedule.choose_stage() == 0
     schedule.record_verdict(False)
-    assert schedule.next_test == StageTest(0, 0.8)
+    assert schedule.next_test == 0
     for _ in range(3):
         schedule.record_verdict(True)
-    assert schedule.next_test == StageTest(3, 0.8)
-    np.testing.assert_allclose(draws(schedule), [0.1, 0.1, 0.1, 0.7, 0, 0], atol=0.03)
+    assert schedule.next_test == 3
+    assert draws(schedule)[3] == 1.0
     schedule.record_verdict(True)
     schedule.record_verdict(True)
     assert schedule.next_test is None
-    assert draws(made(LinearSchedule))[0] == 1.0
+    assert schedule.choose_stage() == 5
 
 
 def test_adaptive_draws_stages_that_are_neither_mastered_nor_hopeless():
@@ -90,64 +81,18 @@ def test_adaptive_draws_stages_that_are_neither_mastered_nor_hopeless():
     weights = rates * (1 - rates)
     np.testing.assert_allclose(draws(schedule)[:3], weights / weights.sum(), atol=0.03)
     assert draws(schedule)[3] == 0.0
-    assert schedule.next_test == StageTest(2, 0.8)
-
-
-def test_hop_back_opens_at_once_what_a_probe_and_a_test_pass():
-    schedule = made(HopBackSchedule, stages=2)
-    assert schedule.next_test == StageTest(0, 0.25)
-    schedule.record_verdict(True)
-    assert schedule.next_test == StageTest(0, pytest.approx(hop_target(1)))
-    schedule.record_verdict(True)
-    assert schedule.next_test == StageTest(1, 0.25)
-    assert schedule.choose_stage(0.1) == 1
-    schedule.record_verdict(True)
-    schedule.record_verdict(True)
-    assert schedule.next_test is None
-    assert schedule.choose_stage(0.9) == 1
-
-
-def test_hop_back_returns_three_stages_and_comes_forward_with_falling_targets():
-    schedule = made(HopBackSchedule)
-    for _ in range(4):
-        schedule.record_verdict(True)
-        schedule.record_verdict(True)
-    assert schedule.choose_stage(0.2) == 4
-    schedule.record_verdict(False)  # a probe may be made again
-    assert schedule.next_test == StageTest(4, 0.25)
-    assert schedule.choose_stage(0.209) == 4
-    assert schedule.choose_stage(0.2101) == 1  # a hundredth of the run was spent on it
-    for stage, k in [(1, 4), (2, 3), (3, 2), (4, 1)]:
-        assert schedule.next_test == StageTest(stage, pytest.approx(hop_target(k)))
-        schedule.rates.add(stage, np.ones(500, np.bool_), 5000)
-        schedule.record_verdict(False)
-        assert schedule.choose_stage(0.3) == stage
-        schedule.record_verdict(True)
-    assert schedule.next_test == StageTest(5, 0.25)
-    assert schedule.rates.rate(5) == 0.5
-    assert schedule.choose_stage(0.5) == 5  # its own share begins now
-    assert schedule.choose_stage(0.505) == 5
-
-
-def test_hop_back_goes_back_where_the_probe_passes_and_the_stage_does_not():
-    schedule = made(HopBackSchedule)
-    schedule.record_verdict(True)
-    schedule.record_verdict(False)
-    assert schedule.choose_stage(0.001) == 0
-    assert schedule.next_test == StageTest(0, pytest.approx(hop_target(1)))
-    schedule.record_verdict(True)
-    assert schedule.next_test == StageTest(1, 0.25)
+    assert schedule.next_test == 2
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_course_goes_on_from_its_state(mode):
-    schedule = made(MODES[mode], rehearsal=0.4 if mode == "linear" else 0.0)
+    schedule = made(MODES[mode])
     for verdict in (True, True, True, False):
         schedule.record_verdict(verdict)
         schedule.rates.add(0, np.array([True, False]), 10)
-        schedule.choose_stage(0.1)
-    again = made(MODES[mode], rehearsal=0.4 if mode == "linear" else 0.0)
+        schedule.choose_stage()
+    again = made(MODES[mode])
     again.restore(json.loads(json.dumps(schedule.state())))
     assert again.next_test == schedule.next_test
-    for done in np.linspace(0.1, 0.2, 30):
-        assert again.choose_stage(done) == schedule.choose_stage(done)
+    for _ in range(30):
+        assert again.choose_stage() == schedule.choose_stage()

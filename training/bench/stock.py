@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 import fastenv
 from fastenv import FastEnv
@@ -34,125 +34,86 @@ from training.run.envs import make_engine, with_seating
 from training.sb3.policy import LogitsNet, check, policy_kwargs
 from training.sb3.vec import LENT, TrainerVecEnv
 
-ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
+ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv"}
 
 
-@dataclass
-class Iteration:
-    """One rollout and its update.
+class Iteration(NamedTuple):
+    """One rollout and its update; times are in seconds.
 
     Parameters
     ----------
-    steps : int
     wall_s, cpu_s : float
     collect_s : float
         Wall time of the rollout; the update is the rest.
-    phases : dict
-        Seconds of ``env`` and of ``forward``, the policy's passes in the rollout.
+    env_s, forward_s : float
+        Of the environment, and of the policy's passes.
+    reward : float
+        Mean reward of a decision.
     """
 
-    steps: int
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    collect_s: float = 0.0
-    phases: dict[str, float] = field(default_factory=dict)
+    wall_s: float
+    cpu_s: float
+    collect_s: float
+    env_s: float
+    forward_s: float
+    reward: float
 
 
 class Stopwatch(BaseCallback):
-    """Times the iterations of a trainer after the first, until it has seen enough.
+    """Takes iterations of a trainer one by one, and times them.
 
     Parameters
     ----------
+    trainer : BaseAlgorithm
+        On-policy.
     vec : TrainerVecEnv
-    enough : callable
-        Looks at the iterations so far; True ends the training.
 
     Attributes
     ----------
+    steps : int
+        Decisions of an iteration.
     iterations : list of Iteration
-    warmup_s : float
-        Wall time of the first iteration.
-    rewards : list of float
-        Mean reward of a decision in each rollout, the first one's included.
     """
 
-    def __init__(
-        self,
-        vec: TrainerVecEnv,
-        enough: Callable[[Sequence[Iteration]], bool],
-    ) -> None:
+    def __init__(self, trainer: Any, vec: TrainerVecEnv) -> None:
         super().__init__()
-        self._vec, self._sees_enough = vec, enough
-        self._open: Iteration | None = None
-        self._count = 0
-        self._done = False
+        self._trainer, self._vec = trainer, vec
         self._paid: list[float] = []  # mean reward of each step of the rollout
+        self.steps, self._forward_s = trainer.n_steps * vec.num_envs, 0.0
         self.iterations: list[Iteration] = []
-        self.warmup_s = 0.0
-        self.rewards: list[float] = []
+        trainer.policy.register_forward_pre_hook(self._begin_forward)
+        trainer.policy.register_forward_hook(self._end_forward)
 
-    # -- what stable-baselines calls ---------------------------------------------------------------
-
-    def _on_training_start(self) -> None:
-        policy = self.model.policy
-        self._hooks = [
-            policy.register_forward_pre_hook(self._forward_begins),
-            policy.register_forward_hook(self._forward_ends),
-        ]
-
-    def _forward_begins(self, *_: Any) -> None:
-        self._at = time.perf_counter()
-
-    def _forward_ends(self, *_: Any) -> None:
-        if self._open is not None:
-            phases = self._open.phases
-            spent = time.perf_counter() - self._at
-            phases["forward"] = phases.get("forward", 0.0) + spent
-
-    def _on_rollout_start(self) -> None:
-        self._iteration_ends()
-        self._vec.busy_s = 0.0
-        model: Any = self.model
-        self._open = Iteration(model.n_steps * model.n_envs)
+    def iterate(self) -> None:
+        """Take an iteration."""
         self._paid.clear()
-        self._began, self._cpu = time.perf_counter(), time.process_time()
+        self._vec.busy_s = self._forward_s = 0.0
+        wall, cpu = time.perf_counter(), time.process_time()
+        self._trainer.learn(self.steps, callback=self, reset_num_timesteps=False)
+        collect, reward = self._collected - wall, statistics.fmean(self._paid)
+        spent = time.perf_counter() - wall, time.process_time() - cpu, collect
+        self.iterations.append(Iteration(*spent, self._vec.busy_s, self._forward_s, reward))
+
+    def _begin_forward(self, *_: Any) -> None:
+        self._begun = time.perf_counter()
+
+    def _end_forward(self, *_: Any) -> None:
+        self._forward_s += time.perf_counter() - self._begun
 
     def _on_step(self) -> bool:
         # As the environment pays: SB3 adds values of truncated episodes to those in its buffer.
         self._paid.append(float(np.mean(self.locals["rewards"])))
-        return not self._done
+        return True
 
     def _on_rollout_end(self) -> None:
         self._collected = time.perf_counter()
-        self.rewards.append(statistics.fmean(self._paid))
-
-    def _on_training_end(self) -> None:
-        if not self._done:
-            self._iteration_ends()
-        for hook in self._hooks:
-            hook.remove()
-
-    def _iteration_ends(self) -> None:
-        if self._open is None:
-            return
-        ended, self._open = self._open, None
-        ended.wall_s = time.perf_counter() - self._began
-        ended.cpu_s = time.process_time() - self._cpu
-        ended.collect_s = self._collected - self._began
-        ended.phases["env"] = self._vec.busy_s
-        self._count += 1
-        if self._count == 1:
-            self.warmup_s = ended.wall_s
-            return
-        self.iterations.append(ended)
-        self._done = self._sees_enough(self.iterations)
 
     def curve(self) -> Curve:
         """Return the rewards of all rollouts, the first one's included."""
-        size = self.iterations[0].steps
-        walls = [self.warmup_s, *(each.wall_s for each in self.iterations)]
-        seconds = [0.0, *itertools.accumulate(walls)][: len(self.rewards)]
-        return Curve([size * k for k in range(len(self.rewards))], seconds, self.rewards)
+        walls = [each.wall_s for each in self.iterations]
+        seconds = [0.0, *itertools.accumulate(walls[:-1])]
+        steps = [self.steps * k for k in range(len(walls))]
+        return Curve(steps, seconds, [each.reward for each in self.iterations])
 
 
 def time_stock(
@@ -180,18 +141,19 @@ def time_stock(
     vec = TrainerVecEnv(BatchVecEnv(engine, **LENT))
     model = learner(vec, device="cpu", seed=0, **sizes)
     model.set_logger(Logger(None, []))
-    watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()
-    model.learn(1 << 40, callback=watch)
+    watch, load = Stopwatch(model, vec), machine.load()
+    for _ in range(1 + repeats):
+        watch.iterate()
     vec.close()
-    iterations = watch.iterations
+    _, *iterations = watch.iterations
     fixed: dict[str, Any] = {"precision": "fp32", "device": "cpu", "torch_threads": 1}
-    shares = [i.phases["env"] / i.wall_s for i in iterations]
+    shares = [i.env_s / i.wall_s for i in iterations]
     how: dict[str, Any] = {"adapter": "BatchVecEnv", "trainer": trainer, "config": dict(sizes)}
     return {
         "ran": ran.describe_engine(engine, "iterations", **how, **fixed),
         "backend": engine.backend,
-        "steps_per_s": statistics.median(i.steps / i.wall_s for i in iterations),
-        "steps_per_cpu_s": statistics.median(i.steps / i.cpu_s for i in iterations),
+        "steps_per_s": statistics.median(watch.steps / i.wall_s for i in iterations),
+        "steps_per_cpu_s": statistics.median(watch.steps / i.cpu_s for i in iterations),
         "share_env": statistics.median(shares),
         "share_env_all": shares,
         "load": [load, machine.load()],
@@ -217,7 +179,7 @@ class Flags:
     env : str
         Any id of one agent that SB3 can take; see :func:`training.sb3.policy.check`.
     n_envs, n_steps, batch, epochs : int
-    vec : {"native", "dummy", "subproc"}
+    vec : {"native", "dummy"}
         ``BatchVecEnv`` over one engine, or SB3's own over environments one by one.
     device : {"cpu", "cuda"}
         ``cuda`` is untested.
@@ -300,10 +262,7 @@ def make_vec_env(flags: Flags) -> VecEnv:
         return Monitor(FastEnv(flags.env, backend=flags.backend, **flags.options))
 
     check(make_engine(flags.env, 1, flags.options, backend=flags.backend))
-    makers: list[Callable[[], Any]] = [one] * flags.n_envs
-    if flags.vec == "dummy":
-        return DummyVecEnv(makers)
-    return SubprocVecEnv(makers, start_method="forkserver")
+    return DummyVecEnv([one] * flags.n_envs)
 
 
 def described(flags: Flags, vec: VecEnv) -> ran.Ran:
@@ -358,29 +317,25 @@ def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict
     seconds : float
         Wall time of those steps, at least.
     """
-
-    def sees_enough(seen: Sequence[Iteration]) -> bool:
-        return sum(i.steps for i in seen) >= steps and sum(i.wall_s for i in seen) >= seconds
-
     torch.set_num_threads(flags.threads)
     vec = TrainerVecEnv(make_vec_env(flags))
     about = described(flags, vec)
     model = make_model(flags, vec)
-    watch = Stopwatch(vec, sees_enough)
+    watch = Stopwatch(model, vec)
     try:
         before = play_games(model, flags, played)
         load = machine.load()
         with Use(gpu=flags.device == "cuda") as use:
-            model.learn(total_timesteps=1 << 40, callback=watch)
+            watch.iterate()
+            wall, timed = 0.0, 0
+            while timed < steps or wall < seconds:
+                watch.iterate()
+                wall, timed = wall + watch.iterations[-1].wall_s, timed + watch.steps
         after = play_games(model, flags, played)
     finally:
         vec.close()
-    timed, wall, collect, cpu = (
-        sum(getattr(i, name) for i in watch.iterations)
-        for name in ("steps", "wall_s", "collect_s", "cpu_s")
-    )
-    share = {k: sum(i.phases[k] for i in watch.iterations) for k in ("env", "forward")}
-    share["update"] = wall - collect
+    wall, cpu, collect, env, forward, _ = map(sum, zip(*watch.iterations[1:], strict=True))
+    share = {"env": env, "forward": forward, "update": wall - collect}
     share["other"] = wall - sum(share.values())
     seconds_of = {"wall": wall, "cpu": cpu, "collect": collect, "update": wall - collect}
     return {

@@ -38,7 +38,7 @@ from training.run import files, machine
 from training.run.config_files import parse_assignments
 
 WAYS = ("engine", "sync", "async")
-ACTIONS = ("first", "random")  # of those that are feasible
+ACTIONS = "random"  # of those that are feasible
 WARMUP = 8  # batch steps
 CPU_OF = "all processes"  # records without it have the CPU time of the first process alone
 REPEATED = (
@@ -57,7 +57,6 @@ class Plan:
     ----------
     env : str
     options : dict
-    actions : {"first", "random"}
     steps : int
         Batch steps of a repeat.
     repeats : int
@@ -66,7 +65,6 @@ class Plan:
 
     env: str
     options: dict[str, Any]
-    actions: str = "random"
     steps: int = 64
     repeats: int = 3
     seed: int = 0
@@ -126,7 +124,7 @@ def cells(plan: Plan, ways: Sequence[str], n: int) -> list[dict[str, Any]]:
                     "vectorisation": way,
                     "env": short_id(plan.env),
                     "options": plan.options,
-                    "actions": plan.actions,
+                    "actions": ACTIONS,
                     "num_envs": n,
                     "steps": plan.steps,
                     "repeats": plan.repeats,
@@ -158,7 +156,7 @@ def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
     """Describe the environments of a cell; those of ``async`` are in processes of their own."""
     engine = vec.engine if way == "engine" else fastenv.make(plan.env, **plan.options).engine
     adapter = {"engine": "make_vec", "sync": "SyncVectorEnv", "async": "AsyncVectorEnv"}[way]
-    how: dict[str, Any] = {"workload": f"{plan.actions} feasible", "batch_steps": plan.steps}
+    how: dict[str, Any] = {"workload": f"{ACTIONS} feasible", "batch_steps": plan.steps}
     return ran.describe_engine(engine, "step and infos", adapter=adapter, **how) | {
         "num_envs": vec.num_envs
     }
@@ -211,7 +209,7 @@ class VectorStepper:
         frames, cpu = 0, time.process_time()
         for i in range(steps):
             clocks[i, 0] = time.perf_counter()
-            actions = self._choose()
+            actions = fastenv.sample_legal(self._mask, self._rng).astype(np.int64)
             clocks[i, 1] = time.perf_counter()
             *_, infos = self._vec.step(actions)
             clocks[i, 2] = time.perf_counter()
@@ -221,11 +219,6 @@ class VectorStepper:
         cpu = time.process_time() - cpu
         cpu = max(cpu + others_cpu_seconds() - others, 1e-9)
         return self._compute_figures(clocks, frames, cpu)
-
-    def _choose(self) -> np.ndarray:
-        if self._plan.actions == "first":
-            return self._mask.argmax(axis=1)
-        return fastenv.sample_legal(self._mask, self._rng).astype(np.int64)
 
     def _compute_figures(self, clocks: np.ndarray, frames: int, cpu: float) -> dict[str, float]:
         n, steps = self._vec.num_envs, len(clocks)
@@ -267,7 +260,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.record:
         records.check_clean()
     options = parse_assignments(args.set)
-    plan = Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
+    plan = Plan(args.env, options, args.steps, args.repeats, args.seed)
     begin = records.head()
     measured = rows(plan, args.ways, args.num_envs)
     begin["load_after"] = machine.load()

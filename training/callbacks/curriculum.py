@@ -1,15 +1,14 @@
 """A curriculum of stages that a gate opens (section ``gate`` of a run's options).
 
 Stages are knobs of the environment. Between two iterations the policy, its best legal action, is
-tested (:mod:`training.callbacks.gate`), by default on the stage it trains on; once it passes, the
-next one follows. Other modes also train on earlier stages
-(:mod:`training.callbacks.stage_schedules`).
+tested (:mod:`training.callbacks.gate`) on the newest stage; once it passes, the next one follows.
+Which stages are trained on says :mod:`training.callbacks.stage_schedules`.
 Wherever the stage changes, all lanes begin anew with its knobs, so that no rollout has two of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -19,7 +18,7 @@ from pydantic import model_validator
 
 from training.callbacks.best_times import Records
 from training.callbacks.gate import MAX_EPISODES, Gate, GateConfig, write_certificate
-from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
+from training.callbacks.stage_schedules import MODES, StageSchedule
 from training.callbacks.times import TimeGoals, list_targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
@@ -30,7 +29,7 @@ from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options import Number, Options, Plain, Text, Truth, Whole, option, require
+from training.run.options import Options, Plain, Text, Truth, Whole, option, require
 from training.run.seeds import generators_kept, stream_seed
 from training.run.weights import digest
 
@@ -49,22 +48,6 @@ class Stage(Options):
 
     name: Text
     knobs: Plain
-
-
-class Ready(Options):
-    """A metric that a policy must reach before it is tested.
-
-    Parameters
-    ----------
-    metric : str
-        Of the last iteration, such as ``rounds/hit_rate``.
-    at_least : float
-    """
-
-    SECTION: ClassVar[str] = "gate.ready."
-
-    metric: Text
-    at_least: Number
 
 
 class CurriculumConfig(GateConfig):
@@ -89,18 +72,8 @@ class CurriculumConfig(GateConfig):
         "at least 1, or null for no limit",
         ge=1,
     )
-    ready: Ready | None = option(
-        None, "what a policy must reach; null tests whenever ``gate_every`` allows it"
-    )
-    mode: Literal["linear", "adaptive", "hop_back"] = option(
+    mode: Literal["linear", "adaptive"] = option(
         "linear", "which stages are trained on; one is drawn every ``gate_every`` iterations"
-    )
-    rehearsal: Number = option(
-        0.0,
-        "share of the training on earlier stages; ``linear`` alone",
-        "from 0 to below 1",
-        ge=0,
-        lt=1,
     )
     watch: Truth = option(
         False,
@@ -116,10 +89,8 @@ class CurriculumConfig(GateConfig):
         names = [stage.name for stage in self.stages]
         different = len(set(names)) == len(names) >= 2
         require(different, "gate.stages", names, "two or more, each with a name of its own")
-        unused = self.mode == "linear" or self.rehearsal == 0.0
-        require(unused, "gate.rehearsal", self.rehearsal, f"0 with gate.mode={self.mode!r}")
         knobs = [set(stage.knobs) for stage in self.stages]
-        same = (self.mode == "linear" and not self.rehearsal) or all(k == knobs[0] for k in knobs)
+        same = self.mode == "linear" or all(each == knobs[0] for each in knobs)
         require(same, "gate.stages", names, "stages with the same knobs where training goes back")
         return self
 
@@ -149,11 +120,7 @@ def get_options(config: RunConfig) -> CurriculumConfig:
         *(knob for stage in options.stages for knob in stage.knobs),
     }
     require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
-    tested = [
-        *MODES[options.mode].targets(options.target),
-        *(list_targets() if options.times else ()),
-    ]
-    for target in tested:
+    for target in list_targets() if options.times else ():
         options.replace(target=target)  # refuses those that could hardly be passed
     return options
 
@@ -211,12 +178,8 @@ class Curriculum(Callback):
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
         self._gate, self._stage, self._announced = Gate(options, options.gate_every), 0, False
-        self._schedule: StageSchedule = MODES[options.mode](
-            len(options.stages),
-            options.target,
-            options.rehearsal,
-            stream_seed(config.seed, "curriculum"),
-        )
+        seed = stream_seed(config.seed, "curriculum")
+        self._schedule: StageSchedule = MODES[options.mode](len(options.stages), seed)
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
@@ -269,31 +232,30 @@ class Curriculum(Callback):
     def begin_iteration(self, loop: Progress) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
-        stage_test, tested = self._schedule.next_test, False
+        newest, tested = self._schedule.next_test, False
         late = iteration >= self._options.gate_every and self._gate.due(iteration)
         left = self._gate.tests < self._options.tests
-        if late and stage_test is not None and self._is_ready(stage_test, loop.last_record):
+        if late and newest is not None and self._is_ready(newest):
             tested = left
             if tested:
-                self._schedule.record_verdict(self._test(stage_test, log, steps, iteration))
+                passed = self._test(newest, self._options.target, log, steps, iteration)
+                self._schedule.record_verdict(passed)
             elif not self._announced:
                 self._announced = True
                 log.warn(
                     f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
-                    f"opened behind {self._options.stages[stage_test.stage].name}."
+                    f"opened behind {self._options.stages[newest].name}."
                 )
         stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
         limit = None if tested else self._times.target(stage)
         if limit is not None and late and left:
-            passed = self._test(StageTest(stage, limit), log, steps, iteration, within=stage)
+            passed = self._test(stage, limit, log, steps, iteration, within=stage)
             changed |= self._times.record_verdict(stage, passed, self._engines[0])
         if changed:
             self._times.configure(self._engines, stage)
             log.event("budgets", step=steps, stage=self.stage.name, **self._times.values(stage))
         if tested or iteration % self._options.gate_every == 0:
-            self._train_on(
-                self._schedule.choose_stage(steps / self._config.total_steps), log, steps
-            )
+            self._train_on(self._schedule.choose_stage(), log, steps)
 
     def _train_on(self, number: int, log: Log, steps: int) -> None:
         """Change to a stage, if it is another."""
@@ -304,23 +266,24 @@ class Curriculum(Callback):
         self._reset_lanes()
         log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
 
-    def _is_ready(self, stage_test: StageTest, last_record: Mapping[str, Any]) -> bool:
-        """Tell whether a policy is good enough in training to be tested."""
-        if (
-            self._options.watch
-            and self._schedule.rates.lower(stage_test.stage) <= stage_test.target
-        ):
-            return False
-        ready = self._options.ready
-        return ready is None or _read_metric(last_record, ready.metric) >= ready.at_least
+    def _is_ready(self, stage: int) -> bool:
+        """Tell whether a policy is good enough in training to be tested on a stage."""
+        seen = self._schedule.rates.lower(stage)
+        return not self._options.watch or seen > self._options.target
 
     def _test(
-        self, stage_test: StageTest, log: Log, steps: int, iteration: int, within: int | None = None
+        self,
+        stage: int,
+        target: float,
+        log: Log,
+        steps: int,
+        iteration: int,
+        within: int | None = None,
     ) -> bool:
-        """Test the policy on a stage, within the budgets of stage ``within``."""
-        self.apply([self.engine], stage_test.stage)
+        """Test whether the policy exceeds a rate on a stage, within the budgets of ``within``."""
+        self.apply([self.engine], stage)
         self._times.configure([self.engine], within)
-        stages = self._options.stages[: stage_test.stage + 1]
+        stages = self._options.stages[: stage + 1]
         parameters = self._policy()
         with generators_kept():
             module = registry.load_trainer(self._config.trainer)
@@ -332,7 +295,7 @@ class Curriculum(Callback):
             partial(Network, logits),
             self._success,
             stage=stages[-1].name,
-            target=stage_test.target,
+            target=target,
             fingerprint=lambda: digest(parameters),
             settings={
                 "env": self._config.env,
@@ -361,11 +324,3 @@ class Curriculum(Callback):
         self._schedule.restore(state["course"])
         self._times.restore(state["times"])
         self.apply(self._engines, self._stage)
-
-
-def _read_metric(record: Mapping[str, Any], name: str) -> float:
-    """Read a number of a nested record by its path; minus infinity if there is none."""
-    value: Any = record
-    for key in name.split("/"):
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return float(value) if isinstance(value, int | float) else -float("inf")

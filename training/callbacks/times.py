@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.callbacks.best_times import Records
-from training.callbacks.stage_schedules import STEEPNESS, SuccessRates
+from training.callbacks.stage_schedules import SuccessRates
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.run.engine import Engine
 
@@ -31,7 +31,7 @@ Flags = npt.NDArray[np.bool_]
 MASTERED, DEVIATIONS = Fraction(99, 100), 2  # as floats they would come to one episode less
 STREAK = math.floor(DEVIATIONS**2 * MASTERED / (1 - MASTERED)) + 1  # 397
 RECENT = 128  # episodes that met the goal
-HARDEST = 3  # k
+HARDEST, STEEPNESS = 3, 0.6  # largest k, and its factor
 SHARE = 0.1  # of the median absolute deviation, by which a budget is tightened
 
 

@@ -35,14 +35,10 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=1, help="seed of the order and of the runs")
     about = "steps of the learning check; 0 for no check"
     add("--check-steps", type=int, default=100_000, metavar="N", help=about)
-    add("--check-seeds", type=int, default=3, metavar="N", help="seeds of it; default 3")
-    about = "floor as a share of the lowest repeat"
-    add("--floor-safety-factor", type=float, default=0.90, metavar="X", help=about)
     about = "target; default 100,000"
     add("--target-steps-per-sec", type=float, default=100_000.0, metavar="X", help=about)
     about = "exit 1 if the best mean is below the target"
     add("--enforce-target", action="store_true", help=about)
-    add("--fail-on-gap", action="store_true", help="exit 1 if a setting was not measured")
     about = "time the best settings of FILE against its floors"
     add("--gate", type=Path, metavar="FILE", help=about)
     add("--run-id", metavar="NAME", help="default: commit and UTC time")

@@ -35,7 +35,6 @@ def parser() -> argparse.ArgumentParser:
         "--games", type=int, default=1000, help="games per opponent set; default 1000"
     )
     parse.add_argument("--seed", type=int, help="evaluation seed")
-    parse.add_argument("--bids", help="bot that bids for a Worker: rule_hard or heuristic")
     parse.add_argument("--member", type=int, help="member of an ensemble, from 1; default 1")
     add_runs(parse)
     return parse
@@ -71,7 +70,7 @@ def _measure(args: argparse.Namespace) -> None:
 
     runs = [RunFolder.find(name, args.runs) for name in args.run]
     check(runs, args.out)
-    names = ("games", "seed", "bids")
+    names = ("games", "seed")
     changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     console = tables.console()
     milestones = get_milestones(runs[0].config.env)

@@ -29,8 +29,6 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--ways", nargs="+", choices=ways, default=ways, help=about)
     counts, about = [1, 2, 4, 8, 16], "numbers of environments; default 1 2 4 8 16"
     parse.add_argument("--num-envs", type=int, nargs="+", default=counts, metavar="N", help=about)
-    about = "actions to play; default random"
-    parse.add_argument("--actions", choices=vectorised.ACTIONS, default="random", help=about)
     parse.add_argument("--steps", type=int, default=64, help="batch steps per repeat; default 64")
     parse.add_argument("--repeats", type=int, default=3, help="repeats; default 3")
     parse.add_argument("--seed", type=int, default=0, help="seed; default 0")

@@ -62,11 +62,6 @@ class DQNConfig(QNetworkConfig):
         "the network chooses the action that the target network values; else the target does both",
     )
     kappa: Number = option(1.0, "up to which error the Huber loss is quadratic", gt=0)
-    noise_groups: Whole = option(
-        16,
-        "groups of lanes that have a noise of their own; fewer where there are fewer lanes",
-        ge=1,
-    )
     epsilon_start: Number = option(
         1.0, "share of actions that are drawn from all legal ones, at first", ge=0, le=1
     )

@@ -38,6 +38,7 @@ from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, ch
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "error", "value", "grad_norm")
+NOISES = 16  # groups of lanes that act with a noise of their own, at most
 
 
 class DQNTrainer(Trainer):
@@ -248,7 +249,7 @@ class DQNTrainer(Trainer):
     def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
         """Choose the actions (n,) of an engine's lanes; their state goes on."""
         obs, mask = lanes.seen.to(self.device), lanes.mask.to(self.device)
-        self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
+        self.net.draw_noise(min(NOISES, len(obs)), self._noise)
         assert self._acting is not None
         values, state = self._values(obs, lanes.slice, self._acting)
         if self.net.is_recurrent:

@@ -133,9 +133,7 @@ def seat_policy(
     return with_bot(network, engine, policy.env, policy.env_spec.options)
 
 
-def with_bot(
-    network: Network, engine: Any, env: str, options: Mapping[str, Any], bot: str = ""
-) -> Player:
+def with_bot(network: Network, engine: Any, env: str, options: Mapping[str, Any]) -> Player:
     """Let a bot take the decisions of whole games that a network has not learnt, if there are any.
 
     Parameters
@@ -143,16 +141,15 @@ def with_bot(
     network : Network
     engine : BatchEngine
     env : str
-        What it was trained on, with ``options``.
+        What it was trained on, with ``options``; its game names the bot
+        (:class:`training.run.games.PartOfGame`).
     options : mapping
-    bot : str
-        Default as the game says (:class:`training.run.games.PartOfGame`).
     """
     part = games.get_game(env).table.parts.get(short_id(env))
     if part is None:
         return network
     own = learnt_part(network, part, options)
-    return Parts(part.column, [own], Bot(bot or part.bot, engine))
+    return Parts(part.column, [own], Bot(part.bot, engine))
 
 
 def in_own_env(policy: Policy, engine: Any, *, sample: bool | None = None) -> Network:

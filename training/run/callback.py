@@ -50,15 +50,12 @@ class Progress(Protocol):
         Decisions until now.
     iteration : int
         Iterations that are done.
-    last_record : dict
-        The newest line of the metrics.
     """
 
     log: Log
     steps: int
     now: int
     iteration: int
-    last_record: dict[str, Any]
 
     @property
     def stopping(self) -> bool:

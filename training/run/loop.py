@@ -100,8 +100,10 @@ class TrainingLoop:
 
     Attributes
     ----------
-    steps, now, iteration, last_record, log
+    steps, now, iteration, log
         As callbacks see them (:class:`training.run.callback.Progress`).
+    last_record : dict
+        The newest line of the metrics.
     began_at : int
         Decisions at the boundary where the last iteration began.
     finished : bool

@@ -68,16 +68,26 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "side_weight": Removed(0.0, _NOT_READ_OFF),
         "goal_weight": Removed(0.0, _NOT_READ_OFF),
         "warm_start": Removed(None, "a training begins with parameters of its own"),
+        "noise_groups": Removed(16, "lanes act in at most 16 groups, each with a noise of its own"),
     },
     "evaluation": {
         "goals": Removed("uniform", "goals of the comparison are any from 0 to N"),
+        "bids": Removed("rule_hard", "rule_hard bids for a Worker in a whole game"),
     },
     "gate": {
         "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
+        "rehearsal": Removed(0.0, "mode linear trains on the newest stage alone"),
+        "ready": Removed(None, "watch tests where the success rate in training is high enough"),
     },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
         "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
+        "goals": Removed(
+            {"manager": 0.5, "estimate": 0.25, "uniform": 0.25},
+            "half of the Worker's lanes play to the Manager's bids, a quarter to what the hand "
+            "promises, a quarter to any goal",
+        ),
+        "balance": Removed("episodes", "env_options.round_weights weighs a Worker's rounds"),
     },
     "selfplay": {
         "weights": Removed("age", "newer snapshots are drawn more often"),
@@ -115,7 +125,8 @@ ITEMS: dict[str, dict[str, Removed]] = {
 TRACKERS = {
     "rnd": "visits pays for what is new",
     "memory": "visits with scope: episode pays for what is new in an episode",
-    "likelihood": "episodes tells what episodes bring",
+    "likelihood": "the log has the returns of episodes",
+    "episodes": "the log has return and length of episodes, and the rates that the game counts",
 }
 
 

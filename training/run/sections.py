@@ -99,9 +99,6 @@ class EvaluationConfig(Options):
         "training and the bot that the game names first or, in matches, all sets",
         "names, or null for the default",
     )
-    bids: Literal["rule_hard", "heuristic"] = option(
-        "rule_hard", "who bids for a Worker in a whole game"
-    )
     bootstrap: Whole = option(2000, "resamples of the 95 % intervals", ge=1)
     seed: Whole = option(
         0,

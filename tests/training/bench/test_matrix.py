@@ -1,8 +1,11 @@
 import csv
 import json
+import math
 import subprocess
+from dataclasses import asdict, replace
 
 import pytest
+from rich.console import Console
 
 from tests.needs import needs_speed
 from tests.tables import walk
@@ -68,7 +71,7 @@ def test_one_factor_at_a_time_changes_one_factor():
     default = matrix.default_of(FACTORS)
     assert len(cells) == 1 + 4
     for cell in cells:
-        assert sum(cell.knobs()[name] != value for name, value in default.items()) <= 1
+        assert sum(asdict(cell)[name] != value for name, value in default.items()) <= 1
 
 
 def test_over_budget_means_one_factor_at_a_time():
@@ -142,7 +145,7 @@ def test_best_is_the_highest_stable_mean():
         cell("other", "env_only", [999, 999, 999]),
     ]
     assert [r["backend"] for r in matrix.ranked(cells, "trainer")] == ["fast", "slow", "wild"]
-    found = matrix.mode_summary(cells, "trainer", safety=0.9, target=1000)
+    found = matrix.mode_summary(cells, "trainer", target=1000)
     assert found["best_candidate_id"] == cells[2]["id"]
     assert found["best_mean_steps_per_sec"] == 200
     assert found["recommended_floor_steps_per_sec"] == pytest.approx(0.9 * 190)
@@ -152,7 +155,7 @@ def test_best_is_the_highest_stable_mean():
 
 
 def test_mode_without_figures_has_no_best():
-    found = matrix.mode_summary([], "trainer", 0.9, 1000)
+    found = matrix.mode_summary([], "trainer", 1000)
     assert found["best_candidate_id"] is None
     assert not found["target_attained"]
 
@@ -161,6 +164,9 @@ def test_learning_within_two_standard_errors_passes():
     assert matrix.learns_as_well([9.0, 10.0, 11.0], [10.0, 11.0, 12.0])["pass"]
     assert not matrix.learns_as_well([1.0, 1.1, 1.2], [10.0, 11.0, 12.0])["pass"]
     assert matrix.learns_as_well([20.0, 20.0, 20.0], [10.0, 11.0, 12.0])["pass"]
+    found = matrix.learns_as_well([math.nan, 1.0], [10.0, 10.2])
+    assert not found["pass"]
+    assert "episode" in found["why"]
 
 
 def test_late_return_weighs_episodes(tmp_path):
@@ -174,19 +180,23 @@ def test_late_return_weighs_episodes(tmp_path):
     path.write_text("".join(json.dumps(r) + "\n" for r in records))
     assert matrix.late_return(path) == 7
     path.write_text('{"step": 1}\n')
-    assert matrix.late_return(path) is None
+    assert math.isnan(matrix.late_return(path))
 
 
-def test_fastest_that_learns_is_recommended():
-    best = [{"id": "fast", "stable": True}, {"id": "mid", "stable": True}]
-    returns = {"fast": [0.0, 0.1], "mid": [10.0, 10.1], "usual": [10.0, 10.2]}
-    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
-    assert found["recommended"] == "mid"
-    assert not found["cells"]["fast"]["pass"]
-    returns["mid"] = [None, 1.0]
-    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
-    assert found["recommended"] is None
-    assert "episode" in found["cells"]["mid"]["why"]
+def test_fastest_that_learns_is_recommended(tmp_path, monkeypatch):
+    usual = matrix.Cell("trainer", **{**matrix.default_of(FACTORS), "rollout_steps": 8})
+    cells = [
+        matrix.cell_record(replace(usual, epochs=epochs), [entry(speed)] * 3, 3)
+        for epochs, speed in ((1, 300.0), (2, 200.0), (4, 100.0))
+    ]
+    returns = {1: [0.0, 0.1], 2: [10.0, 10.1], 4: [10.0, 10.2]}
+    monkeypatch.setattr(matrix, "train_late", lambda args, cell, folder: returns[cell.epochs])
+    args, console = command.parser().parse_args([]), Console(quiet=True)
+    found = matrix.learned(args, cells, usual, tmp_path, console)
+    assert found["recommended"] == cells[1]["id"]
+    assert [each["pass"] for each in found["cells"].values()] == [False, True, True]
+    returns[2] = [math.nan, 1.0]
+    assert matrix.learned(args, cells, usual, tmp_path, console)["recommended"] == usual.id
 
 
 # -- the command line ------------------------------------------------------------------------------
@@ -238,18 +248,13 @@ def test_existing_matrix_is_not_written_over(measured, capsys):
     assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 2
 
 
-def test_gaps_are_listed_and_fail_if_asked(measured, capsys):
+def test_gaps_are_listed_and_no_failure(measured, capsys):
     flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert command.main([*flags, "--fail-on-gap"]) == 1
+    assert command.main(flags) == 0
     found = read(measured)
     assert len(found["gaps"]) == 2
     assert not found["summary"]["coverage_pass"]
     assert "float16 needs a CUDA device" in capsys.readouterr().out
-
-
-def test_gaps_alone_are_no_failure(measured):
-    flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert command.main(flags) == 0
 
 
 def test_missed_target_fails_if_enforced(measured):
@@ -283,7 +288,6 @@ REFUSED = [
     (["--backend", "rust"], "--backend 'rust'"),
     (["--repeats", "0"], "--repeats 0"),
     (["--seconds", "0"], "--seconds 0"),
-    (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
     (["--check-steps", "-1"], "--check-steps -1"),
     (["--budget-seconds", "nan"], "--budget-seconds nan"),
     (["--env", "Chess-v0"], "Chess-v0"),
@@ -322,7 +326,7 @@ def test_command_of_a_training_cell():
 def test_whole_matrix_and_its_gate(tmp_path):
     flags = ["--num-envs", "4", "--rollout-steps", "32", "--minibatches", "2", "--repeats", "1"]
     flags += ["--seconds", "0.01", "--torch-threads", "1", "--set", "ppo.net_arch=[8]"]
-    flags += ["--check-steps", "1024", "--check-seeds", "1", "--modes", "trainer,env_only"]
+    flags += ["--check-steps", "1024", "--modes", "trainer,env_only"]
     out = ["--out", str(tmp_path)]
     assert command.main([*flags, *out, "--run-id", "m"]) == 0
     found = read(tmp_path)

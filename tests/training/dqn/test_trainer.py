@@ -186,7 +186,7 @@ def test_replay_ratio_is_kept_whatever_the_number_of_lanes(lanes, ratio, monkeyp
 
 
 def test_noise_is_drawn_anew_for_groups_of_lanes_and_silent_in_play():
-    trainer = make(Corridor(8), noisy=True, noise_groups=4)
+    trainer = make(Corridor(8), noisy=True)
     obs = torch.eye(9)[:1].expand(8, 9)
     trainer.net.draw_noise(4, trainer._noise)
     with torch.no_grad():
@@ -258,11 +258,11 @@ def test_lanes_that_are_reset_have_forgotten_their_episodes():
     assert not trainer._state.any()
 
 
-@pytest.mark.parametrize(("groups", "noises"), [(1, 1), (4, 4), (64, 8)])
-def test_lanes_act_with_a_noise_of_their_group(groups, noises):
-    trainer = make(Corridor(8), noisy=True, noise_groups=groups)
+@pytest.mark.parametrize(("lanes", "noises"), [(8, 8), (32, 16)])
+def test_lanes_act_with_a_noise_of_their_group(lanes, noises):
+    trainer = make(Corridor(lanes), noisy=True)
     trainer.start()
     trainer.choose(0.0)
     with torch.no_grad():
-        values = trainer.net.logits(torch.eye(9)[:1].expand(8, 9))
+        values = trainer.net.logits(torch.eye(9)[:1].expand(lanes, 9))
     assert len(values.unique(dim=0)) == noises

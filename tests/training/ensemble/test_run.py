@@ -85,7 +85,7 @@ def test_a_run_with_one_network_has_no_members(finished, capsys):
         ([*MEMBERS, "--set", "native.attention=8"], "native.attention=8"),
         ([*MEMBERS, "--set", "native.env_groups=2"], "native.env_groups=2"),
         ([*MEMBERS, "--set", f"gate={GATE}"], "gate={"),
-        ([*MEMBERS, "--set", "trackers={episodes: {}}"], "trackers={"),
+        ([*MEMBERS, "--set", "trackers={growth: {source: won}}"], "trackers={"),
         ([*MEMBERS, "--set", "native.compile=default"], "native.compile='default'"),
         ([*MEMBERS, "--set", "ppo.precision=auto"], "ppo.precision='auto'"),
         ([*MEMBERS, "--num-envs", "24", "--set", "ppo.batch_size=128"], "ppo.batch_size=128"),

@@ -138,7 +138,7 @@ def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
     assert frames.native == NativeConfig()
 
 
-@pytest.mark.parametrize("mode", ["linear", "adaptive", "hop_back"])
+@pytest.mark.parametrize("mode", ["linear", "adaptive"])
 def test_levels_are_stages_of_a_curriculum(mode):
     stages = [{"name": f"level {n}", "knobs": {"level": n}} for n in range(-15, 1)]
     gate = {"mode": mode, "stages": stages, "success": {"info": "success", "at_least": 1}}

@@ -197,8 +197,6 @@ def test_a_worker_searches_in_whole_games(finished, capsys):
     assert evaluate.main([who, "--games", "4", "--opponents", "random"]) == 0
     assert "done,worlds=2: " in capsys.readouterr().out
     assert not (finished / "evaluation.json").exists()
-    assert evaluate.main([who, "--games", "4", "--bids", "heuristic"]) == 2
-    assert "--bids must be rule_hard with search" in capsys.readouterr().err
 
 
 # -- watch -----------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import fastenv
 from fastenv.errors import ConfigError, UnknownOptionError
 from tests.tables import walk
 from training.callbacks.trackers import (
-    EpisodeStats,
     GrowthReward,
     StateArchive,
     StepReader,
@@ -89,18 +88,17 @@ def test_what_is_no_source_is_refused_by_name(engine, given):
 
 def test_trackers_find_each_other_whatever_their_order(engine):
     given = {
-        "results": {"kind": "episodes", "size": 5},
+        "richer": {"kind": "growth", "source": "won"},
         "archive": {"cell": "round", "visits": "rounds"},
         "rounds": {"kind": "visits", "cell": "round", "num_cells": 11},
     }
     built = options.build(engine, given, seed=3)
     named = built._named
-    assert list(named) == ["results", "rounds", "archive"]  # an archive observes last
-    assert isinstance(named["results"], EpisodeStats)
+    assert list(named) == ["richer", "rounds", "archive"]  # an archive observes last
     assert isinstance(named["rounds"], VisitCounter)
     assert isinstance(named["archive"], StateArchive)
     assert named["archive"]._counter is named["rounds"]
-    assert named["results"]._exclude is named["archive"].placed is built.placed
+    assert named["archive"].placed is built.placed
 
 
 def test_an_archive_finds_the_quests_of_its_swarm(engine):
@@ -115,9 +113,9 @@ def test_an_archive_finds_the_quests_of_its_swarm(engine):
 
 
 def test_the_kind_of_a_tracker_is_what_its_option_says(engine):
-    given = {"visits": {"kind": "episodes", "size": 5}, "episodes": {"size": 5}}
+    given = {"visits": {"kind": "growth", "source": "won"}, "growth": {"source": "won"}}
     named = options.build(engine, given, seed=0)._named
-    assert [type(named[name]) for name in given] == [EpisodeStats, EpisodeStats]
+    assert [type(named[name]) for name in given] == [GrowthReward, GrowthReward]
 
 
 def test_growth_takes_a_source_and_a_weight(engine):
@@ -253,7 +251,7 @@ def test_options_that_were_removed_are_read_at_their_defaults_alone(engine, kind
 def test_a_source_that_is_needed_cannot_be_null(engine):
     with pytest.raises(ConfigError, match=r"trackers\.visits\.cell=None .* must be given"):
         options.build(engine, {"visits": {"cell": None}}, seed=0)
-    assert options.build(engine, {"episodes": {"success": None}}, seed=0) is not None
+    assert options.build(engine, {"archive": {"cell": "round", "score": None}}, seed=0) is not None
 
 
 @walk(
@@ -262,7 +260,6 @@ def test_a_source_that_is_needed_cannot_be_null(engine):
         ({"visits": {"cell": "round", "num_cells": 2**40}}, "trackers.visits: num_cells="),
         ({"visits": {"cell": "round", "place": "round", "num_places": 2**22}}, "num_places="),
         ({"archive": {"cell": "round", "max_cells": 2**40}}, "trackers.archive: max_cells="),
-        ({"episodes": {"size": 2**40}}, "trackers.episodes: size="),
     ],
 )
 def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
@@ -294,7 +291,7 @@ LONG = "a" * 20_000
 @walk(
     "given",
     [
-        {LONG: {"kind": "episodes"}},
+        {LONG: {"kind": "growth"}},
         {"visits": {"cell": LONG}},
         {"visits": {"cell": "round", LONG: 1}},
         {"archive": {"cell": "round", "visits": LONG}},
@@ -314,6 +311,7 @@ def test_long_texts_of_strangers_are_shortened_in_messages(engine, given):
     [
         ({"rnd": {"weight": 0.01}}, "trackers.rnd.kind='rnd'"),
         ({"memory": {}}, "trackers.memory.kind='memory'"),
+        ({"episodes": {}}, "trackers.episodes.kind='episodes'"),
         ({"again": {"kind": "likelihood"}}, "trackers.again.kind='likelihood'"),
     ],
 )

@@ -9,7 +9,6 @@ import fastenv
 from tests.training.trackers.trace import Trace
 from training.callbacks.trackers import (
     BayesProgressTracker,
-    EpisodeStats,
     Event,
     QuestReward,
     QuestStage,
@@ -36,7 +35,6 @@ def prospector_trackers(engine):
                 engine, [QuestStage(quest="scan", when={"scan_count": (3, None)})]
             ),
             "progress": BayesProgressTracker(engine, [Event(name="credits", source="credits")]),
-            "episodes": EpisodeStats(engine, "survival", archive.placed),
         },
         archive,
     )
@@ -68,8 +66,7 @@ def test_a_run_of_prospector_is_followed():
     assert figures["visits/visits"] == 7 * 150
     assert figures["visits/cells"] > 2
     assert figures["archive/restarts"] > 0
-    ended = sum(int(done.sum()) for _, _, done in stored)
-    assert figures["episodes/episodes"] + figures["episodes/excluded"] == ended > 0
+    assert sum(int(done.sum()) for _, _, done in stored) > 0
 
 
 def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers():

@@ -42,7 +42,6 @@ from training.run.seeds import CURVE_SEEDS, MATCH_SEEDS
 TITLE = "Skull King"
 GOAL_TIERS = ("worker", "ability")
 REWARD = f"reward table of {ENV}, fastenv {fastenv.__version__}"
-TABLE_BIDS = "rule_hard"  # who bids for a Worker at a table, where whoever searches sits
 
 # -- whole games -----------------------------------------------------------------------------------
 
@@ -105,7 +104,7 @@ class SkullKingJudging(Judging):
         "one trick early, all other rule bots are rule_based."
     )
     on_deals = True
-    options = ("games", "episodes", "opponents", "bids", "only")
+    options = ("games", "episodes", "opponents", "only")
     compared_against = (COMPARED_AGAINST,)
 
     def name_group(self, config: RunConfig) -> str:
@@ -155,8 +154,8 @@ class SkullKingJudging(Judging):
         At the end of a training these are bots, and who shares a half with a pair of networks; in a
         comparison the agent, and its pair with bids that a head computes.
         """
-        own = {AGENT: match_player(trained, options.bids)}
-        halves = {} if trained.pair is None else trained.pair.halves(options.bids)
+        own = {AGENT: match_player(trained)}
+        halves = {} if trained.pair is None else trained.pair.halves()
         if purpose == COMPARE:
             return own | {name: make for name, make in halves.items() if name == DECODED}
         if purpose == CURVE:
@@ -164,9 +163,9 @@ class SkullKingJudging(Judging):
         makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
         makers |= halves | own
         if trained.draws:
-            makers[DRAWN] = match_player(trained, options.bids, sample=True)
+            makers[DRAWN] = match_player(trained, sample=True)
         if trained.search is not None:
-            makers[WITHOUT] = match_player(replace(trained, search=None), options.bids)
+            makers[WITHOUT] = match_player(replace(trained, search=None))
         return makers
 
     def check_run(self, config: RunConfig) -> None:
@@ -193,14 +192,11 @@ class SkullKingJudging(Judging):
         only = asked.get("only")
         allowed = "left out or matches with search, which plays whole games alone"
         require(only in (None, MATCHES), "--only", only, allowed)
-        bids, partial_tier = options.bids, tier_of(trained.config.env) in GOAL_TIERS
-        fits = bids == TABLE_BIDS or trained.pair is not None or not partial_tier
-        require(fits, "--bids", bids, f"{TABLE_BIDS} with search")
 
     def describe(self, trained: TrainedAgent, options: EvaluationConfig) -> dict[str, Any]:
         """Describe who takes which decisions of the whole games of an agent, and their returns."""
         return {
-            "trained_plays": who_plays(trained, options.bids),
+            "trained_plays": who_plays(trained),
             "shaped_return_is": f"{REWARD}; not a measure of strength",
         }
 

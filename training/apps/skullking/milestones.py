@@ -40,7 +40,7 @@ PLAYERS = 4
 TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
 _AT = ("steps", *TIMES)
 _TEXTS = ("milestone", "asked")
-_SAME = ("env", "games", "first_seed", "bids", "bootstrap")
+_SAME = ("env", "games", "first_seed", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def play(trained: TrainedAgent, options: EvaluationConfig) -> dict[str, list[flo
     ----------
     trained : TrainedAgent
     options : EvaluationConfig
-        ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
+        ``games``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """
     sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
     means = play_matches(trained, options.replace(opponents=sets), CURVE)
@@ -151,7 +151,7 @@ def measure(
     if not paths:
         raise RunError(f"{run.path} has no checkpoint yet.")
     torch.set_num_threads(1)
-    own = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
+    own = {key: getattr(options, key) for key in ("games", "seed", "bootstrap")}
     settings = {**own, "member": member}
     record: dict[str, Any] = {
         "run": run.name,

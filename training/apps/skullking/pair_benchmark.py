@@ -74,7 +74,7 @@ def measure(flags: Any, steps: int, games: int) -> dict[str, Any]:
         with Use(gpu=config.device == "cuda") as use:
             result = run_once(config, root, "run", iterations, evaluation=False)
         trained = load(RunFolder.open(root / "run"))
-        points = _measure_means(games, match_player(trained, "rule_hard")).get("points")
+        points = _measure_means(games, match_player(trained)).get("points")
     timed, phases = result.sample, result.phases
     seconds = {"wall": timed.wall_s, "cpu": timed.cpu_s, "update": phases["update"]}
     seconds["collect"] = phases["env"] + phases["collect"]

@@ -61,10 +61,9 @@ def in_whole_games(
     env_options: Mapping[str, Any],
     engine: Any,
     *,
-    bids: str = "rule_hard",
     sample: bool = False,
 ) -> Player:
-    """Return a network as a player of whole games, with a bot for decisions it has not learnt.
+    """Return a network as a player of whole games; ``rule_hard`` decides what it has not learnt.
 
     Parameters
     ----------
@@ -74,18 +73,15 @@ def in_whole_games(
     env_options : mapping
     engine : BatchEngine
         Of whole games.
-    bids : str
-        The bot that bids for a Worker; a Manager's cards are played by ``rule_hard``.
     sample : bool
         The network's actions are drawn.
     """
-    tier = tier_of(env)
-    sight = shown if tier == "flat" else seen_by(env, env_options)
+    sight = shown if tier_of(env) == "flat" else seen_by(env, env_options)
     network = Network(logits, engine, sight, sample=sample)
-    return with_bot(network, engine, env, env_options, "" if tier == "manager" else bids)
+    return with_bot(network, engine, env, env_options)
 
 
-def match_player(trained: TrainedAgent, bids: str, *, sample: bool = False) -> MakePlayer:
+def match_player(trained: TrainedAgent, *, sample: bool = False) -> MakePlayer:
     """Make the factory of a trained agent in whole games; see :func:`in_whole_games`."""
     if trained.search is not None:
         return trained.search
@@ -93,15 +89,14 @@ def match_player(trained: TrainedAgent, bids: str, *, sample: bool = False) -> M
         make: MakePlayer = trained.pair.player
         return make
     config = trained.config
-    maker = partial(in_whole_games, trained.logits, config.env, config.env_options)
-    return partial(maker, bids=bids, sample=sample)
+    return partial(in_whole_games, trained.logits, config.env, config.env_options, sample=sample)
 
 
-def who_plays(trained: TrainedAgent, bids: str) -> str:
+def who_plays(trained: TrainedAgent) -> str:
     """Describe in words who takes which decisions of a trained agent's whole games."""
     if trained.search is not None:
         alone = replace(trained, search=None)
-        return f"searches; {WITHOUT}: {who_plays(alone, bids)}"
+        return f"searches; {WITHOUT}: {who_plays(alone)}"
     if trained.pair is not None:
         return "bids by the Manager, cards by the Worker"
     tier = tier_of(trained.config.env)
@@ -109,7 +104,7 @@ def who_plays(trained: TrainedAgent, bids: str) -> str:
         return "bids and cards by the network"
     if tier == "manager":
         return "bids by the network, cards by rule_hard"
-    return f"bids by {bids}, cards by the network"
+    return "bids by rule_hard, cards by the network"
 
 
 # -- both as one policy ----------------------------------------------------------------------------
@@ -157,17 +152,14 @@ class Pair:
         """Make its player for an engine; it plays the best legal actions."""
         return Network(self.logits, engine, self.see)
 
-    def halves(self, bidder: str) -> dict[str, MakePlayer]:
+    def halves(self) -> dict[str, MakePlayer]:
         """Make the factories of players that share a half with the pair: they measure each half.
 
-        Parameters
-        ----------
-        bidder : str
-            The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
+        The other half is that of ``rule_hard``.
         """
         options, own = self._options, self.networks
         bids = partial(in_whole_games, own["manager"], MANAGER, manager_options(options))
-        cards = partial(in_whole_games, own["worker"], WORKER, options, bids=bidder)
+        cards = partial(in_whole_games, own["worker"], WORKER, options)
         makers: dict[str, MakePlayer] = {BIDS: bids, CARDS: cards}
         if self.decoded is not None:
             makers[DECODED] = Pair(options, {**own, "manager": self.decoded}).player

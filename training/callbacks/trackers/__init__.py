@@ -1,8 +1,7 @@
-"""Trackers of visits, quests, progress and episodes in lanes, without a loop in Python."""
+"""Trackers of visits, quests and progress in lanes, without a loop in Python."""
 
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Source, StepReader, Tracker, Trackers
-from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import QuestReward, QuestStage
@@ -10,7 +9,6 @@ from training.callbacks.trackers.visits import VisitCounter
 
 __all__ = [
     "BayesProgressTracker",
-    "EpisodeStats",
     "Event",
     "GrowthReward",
     "QuestReward",

@@ -201,21 +201,6 @@ def update_posteriors(lanes, hit, keep, alpha, beta):
             beta[e] = 1.0 + keep * (beta[e] - 1.0) + (1.0 - seen)
 
 
-# -- episodes --------------------------------------------------------------------------------------
-
-
-@jit
-def add_episodes(lanes, returns, lengths, success, position, ring, sums):
-    """Write episodes that ended into the ring, shape (size, 3), and add them to the sums."""
-    for lane in lanes:
-        row = ring[position % len(ring)]
-        row[0], row[1], row[2] = returns[lane], lengths[lane], success[lane]
-        for k in range(3):
-            sums[k] += row[k]
-        position += 1
-    return position
-
-
 # -- archive ---------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,6 @@ from pydantic import create_model
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
-from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import QuestReward, QuestStage
@@ -32,12 +31,9 @@ KINDS: dict[str, type[Tracker]] = {
     "quests": QuestReward,
     "growth": GrowthReward,
     "progress": BayesProgressTracker,
-    "episodes": EpisodeStats,
     "archive": StateArchive,
 }
-# An archive asks a counter of visits and quests, and statistics of episodes ask the archive.
-_ORDER = {"visits": 0, "quests": 0, "archive": 1}
-_SOURCES = ("cell", "place", "score", "source", "success")
+_SOURCES = ("cell", "place", "score", "source")
 _ITEMS: dict[str, type[Options]] = {"stages": QuestStage, "events": Event}
 
 
@@ -65,13 +61,12 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers:
     require(not archives or engine.game.resumable, "trackers", archives, allowed)
     built: dict[str, Tracker] = {}
     archive: StateArchive | None = None
-    for name in sorted(options, key=lambda name: _ORDER.get(kinds[name], len(_ORDER))):
+    # An archive asks a counter of visits, and quests.
+    for name in sorted(options, key=lambda name: kinds[name] == "archive"):
         kind, option = kinds[name], f"trackers.{name}"
         values = _make_arguments(engine, kind, options[name], option, built)
         if kind == "archive":
             values["seed"] = seed
-        elif kind == "episodes" and archive is not None:
-            values["exclude"] = archive.placed
         try:
             tracker = KINDS[kind](engine, **values)
         except ConfigError as error:

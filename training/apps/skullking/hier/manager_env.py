@@ -16,7 +16,6 @@ import torch
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import NUM_ACTIONS
-from training.apps.skullking.hier.options import GoalShares
 from training.apps.skullking.hindsight.relabel import BID_REWARD
 from training.evaluation.loop import ask
 from training.nets.distribution import Sampler, masked_log_probs
@@ -28,7 +27,11 @@ from training.selfplay.seated import SeatedEngine
 
 Array = npt.NDArray[Any]
 Rounds = BatchEngine | SeatedEngine
-SOURCES = ("manager", "estimate", "uniform")  # of a Worker's goals
+SOURCES = (
+    "manager",
+    "estimate",
+    "uniform",
+)  # of a Worker's goals: half of the lanes, then quarters
 _ROUND = ("ended_round", "ended_cards", "ended_bid", "ended_won")
 _POINTS = ("reward_points", "reward_points_rank")
 
@@ -278,7 +281,6 @@ class GoalLanes:
     ----------
     engine : SeatedEngine
         Of the Worker, not reset yet; the Manager bids as its rounds begin.
-    shares : GoalShares
     observer : BatchEngine
         Of the Manager tier; see :class:`ManagerEnv`.
     manager : Partner
@@ -289,11 +291,8 @@ class GoalLanes:
         Lanes of each source now.
     """
 
-    def __init__(
-        self, engine: SeatedEngine, shares: GoalShares, observer: BatchEngine, manager: Partner
-    ) -> None:
-        self._engine, self._shares = engine, shares
-        self._observer, self._manager = observer, manager
+    def __init__(self, engine: SeatedEngine, observer: BatchEngine, manager: Partner) -> None:
+        self._engine, self._observer, self._manager = engine, observer, manager
         engine.on_begin = self._bid
         self.divide(manager_bids=False)
 
@@ -305,10 +304,9 @@ class GoalLanes:
         manager_bids : bool
             There is a Manager; until then, the other sources share its lanes.
         """
-        engine, shares = self._engine, self._shares
-        n, others = engine.num_envs, shares.estimate + shares.uniform
-        first = round(shares.manager * n) if manager_bids else 0
-        second = first + round((n - first) * shares.estimate / others)
+        engine, n = self._engine, self._engine.num_envs
+        first = round(n / 2) if manager_bids else 0
+        second = first + round((n - first) / 2)
         blocks = np.split(np.arange(n), [first, second])
         self.lanes: dict[str, Array] = dict(zip(SOURCES, blocks, strict=True))
         for source, lanes in self.lanes.items():

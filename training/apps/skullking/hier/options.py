@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import field_validator
 
 from fastenv.errors import ConfigError
 from training.callbacks.gate import MAX_EPISODES, GateConfig
@@ -34,29 +34,6 @@ POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
     "manager": {"n_epochs": 25, "ent_coef": 0.02, "target_kl": 0.02},
 }
 _SIZES = {"n_steps": "steps", "batch_size": "batch", "num_envs": "lanes"}
-
-
-class GoalShares(Options):
-    """Whose goals the Worker's lanes play to, as shares of the lanes."""
-
-    SECTION: ClassVar[str] = "hier.goals."
-
-    manager: Number = option(
-        0.5,
-        "the Manager's bids; before there is a Manager, the others share its lanes",
-        ge=0,
-        le=1,
-    )
-    estimate: Number = option(0.25, "what the hand promises, one less or one more", ge=0, le=1)
-    uniform: Number = option(0.25, "from 0 to N, equally likely", ge=0, le=1)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        total = self.manager + self.estimate + self.uniform
-        require(abs(total - 1) < 1e-9, "hier.goals", self, "three shares that add up to 1")
-        rest = self.manager < 1
-        require(rest, "hier.goals.manager", self.manager, "below 1: before it bids, others do")
-        return self
 
 
 class WorkerGate(GateConfig):
@@ -110,12 +87,6 @@ class HierConfig(Options):
     )
     reward: Literal["shaped", "points"] = option(
         "shaped", "of the Manager: shaped, or official points / 10"
-    )
-    goals: GoalShares = option(GoalShares, "whose goals the Worker plays to")
-    balance: Literal["episodes", "steps"] = option(
-        "episodes",
-        "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
-        "``episodes`` by ``env_options.round_weights``",
     )
     gate: WorkerGate | None = option(
         None,
@@ -265,13 +236,10 @@ def check(run: HierRun) -> None:
             allowed = "'none' with trainer='hier': a partner is a function of what it sees"
             require(cell == "none", "native.recurrent", cell, allowed)
     _check_others(run)
-    elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
-    if run.hier.balance == "steps":
-        elsewhere["round_weights"] = "hier.balance='steps'"
     for section in ("env_options", "schedules"):
-        for name, decides in elsewhere.items():
+        for name in ("goal_mode", "mode"):
             value = getattr(run, section).get(name)
-            allowed = f"left out with trainer='hier', where {decides} decides it"
+            allowed = "left out with trainer='hier', which decides it"
             require(value is None, f"{section}.{name}", value, allowed)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-import fastenv
 from fastenv import BatchEngine
 from fastenv.skullking.config import PHASE_ROUNDS
 from training.apps.skullking.hier import options
@@ -31,7 +30,6 @@ from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep, step_columns
 from training.run.envs import make_engine
 from training.run.folder import CERTIFICATES
-from training.run.seating import without_agents
 from training.run.seeds import stream_seed
 from training.run.trainer import Metrics, Trainer
 from training.run.weights import digest
@@ -107,9 +105,7 @@ class HierTrainer(Trainer):
             "worker": Partner(self.trainers["worker"], seeds["manager"], sight),
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
-        self.goals = GoalLanes(
-            worker_engine, self._hier.goals, self.observer, self.partners["manager"]
-        )
+        self.goals = GoalLanes(worker_engine, self.observer, self.partners["manager"])
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.learning: str | None = None
@@ -130,7 +126,7 @@ class HierTrainer(Trainer):
 
     def _make_engines(self, folder: Path | None) -> tuple[SeatedEngine, Rounds]:
         """Make the engines of the Worker's training and of the Manager's rounds."""
-        worker, manager = self._make_worker_engine(), self._make_manager_engine()
+        worker, manager = _make_rounds(self.runs["worker"]), self._make_manager_engine()
         if self.config.selfplay is not None and folder is not None:
             assert isinstance(worker, BatchEngine)  # with self-play the others are bots
             assert isinstance(manager, BatchEngine)
@@ -158,16 +154,6 @@ class HierTrainer(Trainer):
             return PairNet(options, nets)
 
         return League(self.config, folder, make_pair, Pair(options).see)
-
-    def _make_worker_engine(self) -> Rounds:
-        """Make the engine of the Worker's training."""
-        run = self.runs["worker"]
-        if self._hier.balance == "steps":
-            rules = rules_of(fastenv.make_game(run.env, **without_agents(run.env_options)))
-            weights = [1 / cards for cards in rules.hand_sizes()]
-            # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
-            run = run.replace(env_options={**run.env_options, "round_weights": weights})
-        return _make_rounds(run)
 
     def _make_manager_engine(self) -> Rounds:
         """Make the engine of the Manager's rounds."""

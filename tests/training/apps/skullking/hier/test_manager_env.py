@@ -1,21 +1,15 @@
 """The Manager's environment against the engine's own Manager, and against games lane by lane."""
 
 import numpy as np
-import pytest
-import torch
 
-from fastenv.errors import ConfigError
 from fastenv.skullking import encoding
 from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
 from tests.slow import diagonal
 from tests.tables import walk
-from tests.training.ppo.conftest import make_on
 from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv
-from training.apps.skullking.hier.options import GoalShares
 from training.players.bots import Bot
 from training.players.network import seen_by, shown
-from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
 from training.selfplay.seated import SeatedEngine
 
@@ -182,31 +176,18 @@ N, SEED = 40, 17
 RULES = {"tigress": "agent"}  # else her mode would depend on the goal
 
 
-def shares_of(manager, estimate, uniform):
-    return GoalShares(manager=manager, estimate=estimate, uniform=uniform)
-
-
-def lanes_of(rigid, shares=None, manager_bids=True):
+def lanes_of(rigid, manager_bids=True):
     observer = make_engine("SkullKingManager-v0", 1, RULES)
     worker = make_engine("SkullKingWorker-v0", N, RULES)
     engine = SeatedEngine(worker, Bot("rule_hard", worker))
-    goals = GoalLanes(engine, shares or GoalShares(), observer, rigid(171))
+    goals = GoalLanes(engine, observer, rigid(171))
     goals.divide(manager_bids)
     return goals, engine
 
 
-@walk(
-    ("shares", "manager_bids", "sizes"),
-    [
-        ((0.5, 0.25, 0.25), True, (20, 10, 10)),
-        ((0.5, 0.25, 0.25), False, (0, 20, 20)),
-        ((0.2, 0.6, 0.2), True, (8, 24, 8)),
-        ((0.2, 0.6, 0.2), False, (0, 30, 10)),
-        ((0.0, 1.0, 0.0), True, (0, 40, 0)),
-    ],
-)
-def test_lanes_are_divided_by_the_shares(rigid, shares, manager_bids, sizes):
-    goals, engine = lanes_of(rigid, shares_of(*shares), manager_bids)
+@walk(("manager_bids", "sizes"), [(True, (20, 10, 10)), (False, (0, 20, 20))])
+def test_lanes_are_divided_by_the_sources(rigid, manager_bids, sizes):
+    goals, engine = lanes_of(rigid, manager_bids)
     assert tuple(map(len, goals.lanes.values())) == sizes
     np.testing.assert_array_equal(np.concatenate(list(goals.lanes.values())), np.arange(N))
     for source, lanes in goals.lanes.items():
@@ -249,44 +230,3 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
         np.testing.assert_array_equal(ours.info["bid"][fresh], bids)
     assert ended > 20  # rounds that the Manager has bid were played to their ends
     assert paid > ended / 2  # the bid for the next round does not clear what the last one paid
-
-
-def test_shares_that_cannot_be_are_refused():
-    with pytest.raises(ConfigError, match=r"hier\.goals\.uniform=-0\.1"):
-        shares_of(0.5, 0.6, -0.1)
-    with pytest.raises(ConfigError, match="add up to 1"):
-        shares_of(0.5, 0.5, 0.5)
-    with pytest.raises(ConfigError, match="below 1"):
-        shares_of(1.0, 0.0, 0.0)
-
-
-# -- learning --------------------------------------------------------------------------------------
-
-
-def test_manager_bids_better_than_at_random():
-    engine = make_engine(
-        "SkullKingWorker-v0", 128, {"goal_mode": "manager", "allowed_phases": ["early"]}
-    )
-    points = []
-    env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), reward="points")
-    trainer = make_on(
-        env,
-        PPOConfig(
-            n_steps=16,
-            batch_size=256,
-            n_epochs=4,
-            learning_rate=3e-3,
-            net_arch=(32,),
-            activation="tanh",
-            precision="fp32",
-        ),
-        NativeConfig(),
-        on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
-    )
-    for _ in range(8):
-        trainer.iterate()
-    torch.use_deterministic_algorithms(False)
-    first, last = (np.concatenate(part) for part in (points[:16], points[-32:]))
-    error = np.sqrt(first.var() / first.size + last.var() / last.size)
-    print(first.mean(), last.mean(), error)
-    assert last.mean() - first.mean() > 5 * error

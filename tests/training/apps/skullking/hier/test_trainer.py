@@ -108,19 +108,20 @@ def test_manager_episodes_are_bids_or_games(make_trainer, mode):
     assert lengths == ([1] * 160 if mode == "round" else [10] * 16)
 
 
-def test_balanced_steps_give_every_round_as_many_decisions(make_trainer):
+def test_round_weights_of_one_over_n_give_every_round_as_many_decisions(make_trainer):
     config = {
         "num_envs": 128,
         "ppo": {"n_steps": 64, "batch_size": 8192},
-        "hier": {"balance": "steps", "manager": {"n_steps": 64}},
+        "hier": {"manager": {"n_steps": 64}},
     }
-    trainer = make_trainer(**config)
+    weights = {"env_options": {"round_weights": [1 / cards for cards in range(1, 11)]}}
+    trainer = make_trainer(**config, **weights)
     shares = np.array(trainer.iterate()["by_round"]["decisions"])
     assert abs(shares - 0.1).max() < 0.04
-    episodes = make_trainer(**{**config, "hier": {"manager": {"n_steps": 64}}})
+    episodes = make_trainer(**config)
     shares = np.array(episodes.iterate()["by_round"]["decisions"])
     assert shares[9] > 5 * shares[0]
-    late = make_trainer(**config)  # a phase curriculum keeps the weights
+    late = make_trainer(**config, **weights)  # a phase curriculum keeps the weights
     late.engines[0].configure("allowed_phases", ["late"])
     shares = np.array(late.iterate()["by_round"]["decisions"])
     assert shares[:6].sum() == 0

@@ -29,7 +29,7 @@ def test_manager_bids_and_worker_plays(ext):
     n, bid, lanes = engine.num_envs, 0, every_lane(engine)
     engine.reset_many(seeds=SEED)
     whole, rule = pair.player(engine), Bot("rule_hard", engine)
-    halves = {name: make(engine) for name, make in pair.halves("heuristic").items()}
+    halves = {name: make(engine) for name, make in pair.halves().items()}
     for player in (whole, rule, *halves.values()):
         begin_all(player, engine, 0)
     while not engine.ended.any():
