@@ -19,8 +19,11 @@ class Mode(NamedTuple):
     weight: float
 
 
-# For each bid there are as many possible numbers of tricks as actions.
+# There are as many bids as actions, and as many possible numbers of tricks in a round.
 MODES = {
     "value": Mode("worker", 0, 0.25),
+    "sil": Mode("worker", 0, 0.1),
+    "is": Mode("worker", 0, 0.1),
     "tricks": Mode("manager", NUM_ACTIONS**2, 0.5),
+    "bid": Mode("manager", NUM_ACTIONS, 0.5),
 }

@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from training.apps.skullking.hindsight import MODES
-from training.apps.skullking.hindsight.relabel import Relabeller
+from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 from training.apps.skullking.rules import rules_of
 from training.nets.actor_critic import ActorCritic
-from training.nets.distribution import masked_log_probs
+from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.loss import Auxiliary, split_shuffled
 from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
@@ -30,22 +30,33 @@ Array = npt.NDArray[Any]
 
 
 class WorkerSamples(NamedTuple):
-    """Observations (k, D) and returns (k,) of decisions, as if the tricks won had been the goal."""
+    """k decisions of finished rounds, as if the tricks won had been the goal.
+
+    ``obs`` (k, D) and the return ``ret`` (k,) are relabelled; ``mask`` (k, A), ``action`` (k,) and
+    its log-probability ``logp`` (k,) under the goal of the time are those of the rollout.
+    """
 
     obs: Tensor
+    mask: Tensor
+    action: Tensor
+    logp: Tensor
     ret: Tensor
 
 
 class ManagerSamples(NamedTuple):
     """k bids whose rounds were played out.
 
-    ``obs`` is (k, D); ``bid``, the tricks ``won`` and the ``cards`` dealt are int64 (k,).
+    ``obs`` is (k, D); ``bid``, the tricks ``won`` and the ``cards`` dealt are int64 (k,). The other
+    bids (``others`` (k, 3), int64, where ``there``) would have been worth ``rewards`` (k, 3).
     """
 
     obs: Tensor
     bid: Tensor
     won: Tensor
     cards: Tensor
+    others: Tensor
+    rewards: Tensor
+    there: Tensor
 
 
 # -- losses, each a mean over samples, before its weight -------------------------------------------
@@ -55,6 +66,30 @@ def value_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
     """Return the squared error of the values under the achieved goal."""
     state = net.initial_state(len(samples.obs))
     return F.mse_loss(net.value(samples.obs, state=state).float(), samples.ret)
+
+
+def imitation_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
+    """Imitate decisions that turned out better than the value of the achieved goal (``sil``)."""
+    log_prob, advantage = _log_prob_and_advantage(net, samples)
+    return -(advantage.clamp(min=0.0) * log_prob).mean()
+
+
+def importance_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
+    """Follow the policy gradient under the achieved goal, weighted by the ratio to the rollout.
+
+    The weight, probability under the achieved goal now over probability under the goal of the time
+    then, is truncated at 1 and is not differentiated.
+    """
+    log_prob, advantage = _log_prob_and_advantage(net, samples)
+    weight = (log_prob.detach() - samples.logp).exp().clamp(max=1.0)
+    return -(weight * advantage * log_prob).mean()
+
+
+def _log_prob_and_advantage(net: ActorCritic, samples: WorkerSamples) -> tuple[Tensor, Tensor]:
+    """Return log-probabilities, and returns less values, through which no gradient flows."""
+    logits, value = net(samples.obs)
+    log_probs = masked_log_probs(logits, samples.mask)
+    return log_prob(log_probs, samples.action), samples.ret - value.detach().float()
 
 
 def tricks_loss(net: ActorCritic, samples: ManagerSamples) -> Tensor:
@@ -81,9 +116,22 @@ def tricks_log_probs(net: ActorCritic, obs: Tensor, cards: Tensor) -> Tensor:
     return masked_log_probs(logits, possible)
 
 
+def bid_loss(net: ActorCritic, samples: ManagerSamples) -> Tensor:
+    """Return the mean squared error of what other bids would have been worth."""
+    worth = net.auxiliary(samples.obs).float().gather(1, samples.others)
+    error = (worth - samples.rewards).square() * samples.there
+    return error.sum() / samples.there.sum()
+
+
 # Takes the network and samples of the mode's policy.
 Loss = Callable[[ActorCritic, Any], Tensor]
-LOSSES: dict[str, Loss] = {"value": value_loss, "tricks": tricks_loss}
+LOSSES: dict[str, Loss] = {
+    "value": value_loss,
+    "sil": imitation_loss,
+    "is": importance_loss,
+    "tricks": tricks_loss,
+    "bid": bid_loss,
+}
 
 # -- beside PPO ------------------------------------------------------------------------------------
 
@@ -186,8 +234,15 @@ class WorkerHindsight(Hindsight):
         """Gather the decisions of the finished rounds."""
         reward, done = rollout.reward.cpu().numpy(), rollout.done.cpu().numpy()
         relabelled = self._relabel(self._rows, reward, done, cards, won)
-        parts = map(torch.from_numpy, (relabelled.obs, relabelled.ret))
-        return WorkerSamples(*(x.to(rollout.device) for x in parts))
+        place, obs, ret = (
+            torch.from_numpy(x).to(rollout.device)
+            for x in (relabelled.place, relabelled.obs, relabelled.ret)
+        )
+        mask, action, logp = (
+            x.flatten(0, 1).index_select(0, place)
+            for x in (rollout.mask, rollout.action, rollout.logp)
+        )
+        return WorkerSamples(obs, mask, action, logp, ret)
 
 
 class ManagerHindsight(Hindsight):
@@ -201,7 +256,7 @@ class ManagerHindsight(Hindsight):
         cards, won = cards[index], won[index]
         obs = rollout.obs[:-1].flatten(0, 1)
         obs = obs.index_select(0, torch.from_numpy(index).to(obs.device))
-        rest = (bid, won.astype(np.int64), cards.astype(np.int64))
+        rest = (bid, won.astype(np.int64), cards.astype(np.int64), *relabel_bids(cards, bid, won))
         return ManagerSamples(*(x.to(rollout.device) for x in (obs, *map(torch.from_numpy, rest))))
 
 

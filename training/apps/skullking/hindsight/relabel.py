@@ -1,4 +1,4 @@
-"""Finished rounds in hindsight, with the tricks won as the goal, and the rewards of bids.
+"""Finished rounds in hindsight: with the tricks won as the goal, and with other bids.
 
 A Worker's row with another bid is the same round with another goal, and the engine encodes it.
 Rewards come from tables that are filled by the functions of the game, so that no number of theirs
@@ -137,3 +137,27 @@ def _find_rounds(rows: Array, done: Array, ended_cards: Array) -> tuple[Array, A
 BID_REWARD = np.array(
     [[[bid_reward(bid, won, cards) for won in _TRICKS] for bid in _TRICKS] for cards in _TRICKS]
 )
+
+
+def relabel_bids(cards: Array, bid: Array, won: Array) -> tuple[Array, Array, Array]:
+    """Return other bids of finished rounds and what they would have been worth to the Manager.
+
+    Parameters
+    ----------
+    cards, bid, won : ndarray of int, shape (k,)
+        Cards dealt, the bid taken and the tricks won.
+
+    Returns
+    -------
+    bids : ndarray of int64, shape (k, 3)
+        The tricks won, one less and one more than the bid; 0 where there is none.
+    rewards : ndarray of float32, shape (k, 3)
+    there : ndarray of bool, shape (k, 3)
+        Which of them are from 0 to ``cards``, not the bid and not named before.
+    """
+    cards, bid, won = (x.astype(np.int64)[:, None] for x in (cards, bid, won))
+    bids = np.concatenate((won, bid - 1, bid + 1), 1)
+    there = (bids >= 0) & (bids <= cards) & (bids != bid)
+    there[:, 1:] &= bids[:, 1:] != won
+    bids = np.where(there, bids, 0)
+    return bids, BID_REWARD[cards, bids, won].astype(np.float32), there

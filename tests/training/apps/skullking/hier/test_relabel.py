@@ -3,12 +3,12 @@
 import numpy as np
 
 from fastenv.skullking.layout import layout
-from fastenv.skullking.relabel import relabel_round
+from fastenv.skullking.relabel import relabel_bid, relabel_round
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
 from tests.slow import every
 from tests.tables import walk
-from training.apps.skullking.hindsight.relabel import Relabeller
+from training.apps.skullking.hindsight.relabel import Relabeller, relabel_bids
 
 GAMMA = 0.97
 
@@ -108,3 +108,15 @@ def test_rounds_of_all_sizes_with_abilities(seed, more):
     assert set(bets.tolist()) >= {0.0, 0.5, 1.0}
     assert rollout.obs[:-1, :, at["pirates"] : at["pirates"] + 5].any((0, 1)).all()
     assert len(set(rollout.allies_on_track.ravel().tolist())) > 1
+
+
+def test_other_bids_are_those_of_the_reference():
+    cases = [(n, b, w) for n in range(1, 11) for b in range(n + 1) for w in range(n + 1)]
+    bids, rewards, there = relabel_bids(*np.array(cases, np.int32).T)
+    assert rewards.dtype == np.float32
+    for (cards, bid, won), others, worth, valid in zip(cases, bids, rewards, there, strict=True):
+        obs = np.zeros(171, np.float32)
+        obs[90] = cards / 10
+        expected = [(b, np.float32(r)) for b, r in relabel_bid(obs, cards, bid, won)]
+        assert list(zip(others[valid].tolist(), worth[valid], strict=True)) == expected
+        assert (others[~valid] == 0).all()
