@@ -72,15 +72,6 @@ class NewGenerator(Walk):
         return self.look(), self.info()
 
 
-class NewGenerator(Walk):
-    """A reset without a seed makes a new generator, of which only the steps draw."""
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        self._np_random = np.random.default_rng(seed)
-        self.x, self.t = 0.0, 0
-        return self.look(), self.info()
-
-
 class Plain:
     """An object that is equal to itself alone."""
 
