@@ -52,7 +52,7 @@ def look_for(fault: Mapping[str, Any], number: int, folder: Path, seconds: float
     row = {"number": number, "file": fault["file"], "what": fault["what"]}
     row["early"] = fault.get("early", False)
     row["beside"] = judge(compare(faulty, reference, seconds=seconds), folder, number)
-    row["alone"] = judge(check(faulty, seconds=seconds, twin=twin), folder, number)
+    row["alone"] = judge(check(faulty, seconds=seconds, twin=twin, first=True), folder, number)
     return row
 
 

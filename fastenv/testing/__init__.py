@@ -90,6 +90,7 @@ def check(
     seconds: float = 10.0,
     copies: bool = True,
     twin: Callable[[Any, Any, Any], Any] | str | None = None,
+    first: bool = False,
     ignore: Sequence[str] = (),
     seed: int = 0,
     timeout: float = 30.0,
@@ -110,6 +111,8 @@ def check(
         with other hidden cards. What the agent sees of it must not differ, and it must be
         possible. It may return ``(world, (start, actions))`` too: actions that lead there. Or its
         name, as ``"module:name"``.
+    first : bool
+        End at the first fault.
     ignore, seed, timeout, options
         As in :func:`fastenv.testing.compare`. An info that differs from run to run, such as the
         time of a step, is ignored with a note.
@@ -123,7 +126,9 @@ def check(
     ConfigError
         An argument is not possible, or the environment cannot be made.
     """
-    job = _job(env=env, twin=twin, copies=bool(copies), ignore=ignore, options=options)
+    job = _job(
+        env=env, twin=twin, copies=bool(copies), first=bool(first), ignore=ignore, options=options
+    )
     return _run(job, seconds, seed, timeout, env=env, twin=twin)
 
 
@@ -192,6 +197,7 @@ def _job(
     ignore: object,
     rtol: object = 0.0,
     copies: bool = True,
+    first: bool = False,
     sync: object = None,
     twin: object = None,
     options: object = None,
@@ -208,21 +214,22 @@ def _job(
     if drawn is not None and not callable(drawn):
         allowed = "a function (env, agent, rng), or module:name"
         raise ConfigError(f"twin={show(twin)}: must be {allowed}")
-    first, *others = (source_of(name, factory) for name, factory in factories.items())
+    own, *others = (source_of(name, factory) for name, factory in factories.items())
     # An id takes no options of what it is compared with.
-    mixed = any(other.is_id != first.is_id for other in others)
-    first, *others = (
+    mixed = any(other.is_id != own.is_id for other in others)
+    own, *others = (
         source if mixed and source.is_id else source.with_options(options or {})
-        for source in (first, *others)
+        for source in (own, *others)
     )
     return Job(
-        first,
+        own,
         others[0] if others else None,
         as_sync(sync),
         drawn,
         copies,
         [str(name) for name in ignore],
         rtol,
+        first,
     )
 
 

@@ -13,7 +13,6 @@ from fastenv.testing.report import Case, Fault, Finding, Invalid, Missing, Repor
 from fastenv.testing.search import Search
 from fastenv.testing.stress import AGAIN, BESIDE_COPY, COPIED, UNSEEDED, Stress
 from fastenv.testing.tracks import Frame
-from fastenv.testing.values import is_named
 
 LOST = 20  # cases that may end before their last call, or by a finding that does not come again
 
@@ -56,7 +55,7 @@ class Hunt:
                 refused = str(error)
                 self._lost += not report.episodes
             self._number += 1
-            if search.is_over():
+            if search.is_over() or (job.first and report.faults):
                 break
         if refused and not report.episodes:
             raise ConfigError(f"{' and '.join(job.names)}: no case can be played: {refused}")
@@ -76,6 +75,7 @@ class Hunt:
         except Fault as fault:  # it could not be closed before its first episode
             self._keep(job, [], job.itself.find(-1, fault))
         self.search.start(lanes, len(self._stresses) + 2, copies=copies)
+        self.search.unseeded = job.sync is None
 
     def _try_case(self, job: Job) -> None:
         """Play the next case, alone and under the stresses."""
@@ -87,7 +87,9 @@ class Hunt:
         self.report.count(case)
         if found is None:
             found = self._ask(job, case, trace)
-        if found is not None and not self._is_noise(job, case, trace, found):
+        if found is None or self._is_unseeded(job, case[: found.index + 1]):
+            return
+        if not self._is_noise(job, case[: found.index + 1], found):
             self._lost += not self._keep(job, case, found)
 
     def _ask(self, job: Job, case: Case, trace: list[Frame]) -> Finding | None:
@@ -113,21 +115,30 @@ class Hunt:
                 del self._stresses[name]
         return None
 
-    def _is_noise(self, job: Job, case: Case, trace: list[Frame], found: Finding) -> bool:
+    def _is_unseeded(self, job: Job, case: Case) -> bool:
+        """Return whether an episode without a seed does not follow from those before.
+
+        The rules leave that open, as the generator may be new; then no episode begins so again.
+        """
+        if None not in case or not any(job.play_twice(case) for _ in range(3)):
+            return False
+        self.search.unseeded = False
+        return True
+
+    def _is_noise(self, job: Job, case: Case, found: Finding) -> bool:
         """Return whether a difference is of an info that is not the same twice, and ignore it.
 
         Such as the time that a step took. It is played again more than once: such a time may be
-        the same now and then.
+        the same now and then. What was counted before in the process is another thing: then the
+        new plays are equal.
         """
         if not found.field.startswith("info."):
             return False
-        names = [name for _, name in trace[found.index] if is_named(found.field, [name])]
-        name = max(names, key=len, default=found.field)
         for _ in range(3):
-            again = job.stress(case[: len(trace)], trace, AGAIN)
-            if again is not None and is_named(again.field, [name]):
-                job.ignore.append(name)
-                rule = f"{name} differs from run to run: it is not compared"
+            again = job.play_twice(case)
+            if again is not None and again.name == found.name:
+                job.ignore.append(found.name)
+                rule = f"{found.name} differs from run to run: it is not compared"
                 self.report.findings.append(Finding("note", rule, RESET))
                 return True
         return False
@@ -141,11 +152,27 @@ class Hunt:
         if is_law:
             self._known.add(found.rule)
         if shortest is None:
+            self._note_once(case[: found.index + 1], found)
             return False
         self.report.findings.append(replace(shortest, number=self._number))
         if not is_law:
             self._drop(found.stress)
         return True
+
+    def _note_once(self, case: Case, found: Finding) -> None:
+        """Note the first difference that does not come again: something outlives environments."""
+        is_check = self.job.reference is None
+        if is_check and found.stress and not any(each.case for each in self.report.findings):
+            noted = replace(
+                found,
+                kind="note",
+                rule=AGAIN.rule,
+                source="seen once, and not again by the same calls",
+                case=case,
+                stress=AGAIN.name,
+                number=self._number,
+            )
+            self.report.findings.append(noted)
 
     def _drop(self, name: str) -> None:
         """Leave out what was answered, and what would only be the same fault again."""

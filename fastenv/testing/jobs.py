@@ -27,6 +27,7 @@ from fastenv.testing.search import Search
 from fastenv.testing.shrink import shorten, simpler
 from fastenv.testing.stress import (
     AGAIN,
+    ANEW,
     OF_TWO,
     STRESSES,
     Stress,
@@ -79,7 +80,8 @@ class Play:
     def run(self, case: Case, search: Search | None = None) -> Finding | None:
         """Play a case, and return where it fails: where one raises, or where both part.
 
-        Steps after the end of an episode are taken out of the case, and what comes after a finding.
+        Steps after the end of an episode are taken out of the case, what comes before its first
+        seed, and what comes after a finding.
 
         Parameters
         ----------
@@ -103,7 +105,8 @@ class Play:
                     case += search.next(self._leader())
                 ends = played == len(case)
                 steps = not ends and is_step(case[played])
-                if steps and (played == 0 or self._is_over()):
+                unseeded = not ends and played == 0 and not isinstance(case[0], int)
+                if unseeded or (steps and self._is_over()):
                     del case[played]
                     continue
                 self._disturb(begins=not ends and not steps)
@@ -193,6 +196,8 @@ class Job:
         Fields that are not compared; ``info`` is all infos.
     rtol : float
         Tolerance of numbers.
+    first : bool
+        Whether the first fault is enough.
     """
 
     env: Source
@@ -202,6 +207,7 @@ class Job:
     copies: bool = True
     ignore: list[str] = field(default_factory=list)
     rtol: float = 0.0
+    first: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -382,19 +388,31 @@ class Job:
             The environment cannot do what the stress needs.
         """
         move_generators(2)
+        calls = list(case)
+        if stress is ANEW and None in calls:  # that episode goes on from those before
+            del calls[calls.index(None) :]
         with ExitStack() as opened:
             tracks = stress.lead(partial(self.make, opened, Laws()))
             play = Play(stress, None, tracks, self.hold_same, trace=trace, late=late)
-            found = play.run(list(case))
-        if found is None or self.reference is None or stress is AGAIN:
-            return found
-        alone, kept = Job(self.reference, ignore=self.ignore), list(case)
+            found = play.run(calls)
+        if found is not None and self.reference is not None and stress is not AGAIN:
+            return None if self._stress_alone(self.reference, case, stress) else found
+        return found
+
+    def play_twice(self, case: Case) -> Finding | None:
+        """Play a case twice alone, and return where one of two does not show the same again."""
+        sources = filter(None, (self.env, self.reference))
+        found = (self._stress_alone(source, case, AGAIN) for source in sources)
+        return next(filter(None, found), None)
+
+    def _stress_alone(self, source: Source, case: Case, stress: Stress) -> Finding | None:
+        """Return where one environment does not bear a stress, as far as it can play the case."""
+        alone, kept = Job(source, ignore=self.ignore), list(case)
         with suppress(Invalid, Missing):  # such as a single environment, whose case is another one
             shown, broken = alone.play(kept, Laws())
-            same = broken is None and len(kept) == len(case)
-            if same and alone.stress(kept, shown, stress) is not None:
-                return None
-        return found
+            if broken is None and len(kept) == len(case):
+                return alone.stress(kept, shown, stress)
+        return None
 
     def find_again(self, case: Case, stress: str = "", *, quiet: bool = False) -> Iterator[Finding]:
         """Play a case again, and yield its findings: of the case itself, or under a stress.

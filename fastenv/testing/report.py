@@ -111,15 +111,18 @@ class Finding:
         return ", ".join(filter(None, (subject, place)))
 
     @property
+    def name(self) -> str:
+        """The field, without the place in it."""
+        return re.split(r"[\[:]", self.field)[0]
+
+    @property
     def steps(self) -> int:
         """Number of steps of the case."""
         return sum(map(is_step, self.case))
 
     def is_like(self, other: Finding) -> bool:
         """Return whether another one is about the same rule and field."""
-        ours, theirs = (
-            (each.rule, each.stress, re.split(r"[\[:]", each.field)[0]) for each in (self, other)
-        )
+        ours, theirs = ((each.rule, each.stress, each.name) for each in (self, other))
         return ours == theirs
 
     def __str__(self) -> str:

@@ -16,7 +16,7 @@ from fastenv.testing.tracks import Actions, Choice, Frame, Track
 from fastenv.testing.values import leaves
 
 STYLES = ("random", "hold", "cycle", "random", "hold", "look ahead")
-EPISODES = (2, 1, 1, 3)  # of a case, in turn
+EPISODES = (2, 1, 1, 3)  # of a case, in turn; the last of three may begin without a seed
 MOST_NUMBERS = 24  # of an observation, that make its cell
 MOST_TRIED = 16  # actions that a look ahead tries
 
@@ -112,6 +112,8 @@ class Search:
         The regions that were seen.
     looked_ahead : bool
         Whether copies were made in this case.
+    unseeded : bool
+        Whether an episode may begin without a seed, and go on with the generator of those before.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Search:
         self.seconds: float = seconds
         self.cells: set[int] = set()
         self.looked_ahead: bool = False
+        self.unseeded: bool = False
         self._seed, self._send, self._cases = seed, send, cases
         self._cases_begun = self._episodes_begun = 0
         self._led_on: list[Case] = []  # episodes that saw something new
@@ -161,6 +164,7 @@ class Search:
         """Begin the next case."""
         self._send("case", None)
         self._left = EPISODES[self._cases_begun % len(EPISODES)]
+        self._ends_unseeded = self.unseeded and self._left > 2
         self._cases_begun += 1
         # Of slow environments a case is short, so that every question is asked of one.
         self._end = self.spent + self.seconds / self._parts
@@ -179,7 +183,7 @@ class Search:
         if self.spent > self._end:
             return []
         if not self._calls or track.over or len(self._calls) > self._most:
-            if self._new and len(self._calls) > 1:
+            if self._new and len(self._calls) > 1 and self._calls[0] is not None:
                 self._led_on.append(list(self._calls))
                 del self._led_on[:-200]
             if self._left == 0:
@@ -191,8 +195,8 @@ class Search:
         self._send("call", self._calls[-1])
         return self._calls[-1:]
 
-    def _begin(self) -> int:
-        """Return the seed of the next episode."""
+    def _begin(self) -> int | None:
+        """Return the seed of the next episode, None if it has none."""
         number = self._episodes_begun
         self._episodes_begun += 1
         self._rng = rng = np.random.default_rng([self._seed, number])
@@ -210,7 +214,7 @@ class Search:
         steps = 600 if number % 7 == 3 else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
         most = 120 if self._lanes > 1 else 100 if self._style == "look ahead" else 600
         self._most = min(len(self._prefix) + steps, max(most, len(self._prefix)))
-        return int(seed)
+        return None if self._ends_unseeded and self._left == 0 else int(seed)
 
     def _choose(self, track: Track) -> Actions:
         """Return actions of all whose turn it is."""

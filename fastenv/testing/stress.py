@@ -126,6 +126,41 @@ def _lead_unseeded(make: Make) -> Tracks:
     yield from lead_again(make)
 
 
+def _check_lanes(track: Track, number: int) -> None:
+    """Hold a step of a lane to be the same, whatever the other lanes choose.
+
+    Only of a lane whose episode goes on: the next ones may be drawn for all lanes in turn.
+
+    Raises
+    ------
+    Fault, Missing
+    """
+    rng = np.random.default_rng([5, number])
+    lane = f"lane {rng.integers(track.num_lanes)}"
+    if not is_rare(number) or lane in track.resting:
+        return
+    actions = {who: sample(choice, rng) for who, choice in track.turn.items()}
+    others = {
+        who: sample(choice, rng)
+        for who, choice in track.turn.items()
+        if who.partition(",")[0] != lane
+    }
+    try:
+        one, another = track.copied("copy"), track.copied("copy")
+    except Exception as error:
+        raise Missing(say_error(error)) from error
+    shown, beside = one.attempt(actions), another.attempt(actions | others)
+    if isinstance(shown, str) or isinstance(beside, str):  # it is found where it is looked at
+        return
+    if any(each[lane, flag] for each in (shown, beside) for flag in ("terminated", "truncated")):
+        return
+    for who, name in shown:
+        if who == lane and not name.startswith("info."):
+            found = first_difference(name, shown[who, name], beside.get((who, name)))
+            if found is not None:
+                raise Fault((show(found[1]), show(found[2])), who=lane, field=found[0])
+
+
 def _look_of(frame: Frame) -> str:
     return str(sorted((str(key), repr(value)) for key, value in frame.items() if key[1] != "mask"))
 
@@ -242,7 +277,13 @@ UNSEEDED = Stress(
     f"{RESET}: without a seed the generator is not reset",
     _lead_unseeded,
 )
-COPIES = COPIED, PICKLED, BESIDE_COPY
+LANES = Stress(
+    "with other actions in the other lanes",
+    "a lane of a vector does not depend on the others",
+    "Gymnasium, VectorEnv: independent copies of an environment",
+    between(_check_lanes),
+)
+COPIES = COPIED, PICKLED, BESIDE_COPY, LANES
 # Repeating the case comes first.
 STRESSES = (
     *(AGAIN, ANEW, BESIDE, OVERWRITTEN, MOVED, OBSERVED, CLOSED),
@@ -256,6 +297,8 @@ def stresses_for(track: Track, *, copies: bool) -> list[Stress]:
     left_out = set() if copies else {*COPIES}
     if not isinstance(track, TurnsTrack) and track.ask is None:
         left_out.add(OBSERVED)
+    if track.num_lanes < 2:
+        left_out.add(LANES)
     modes = (getattr(track.env, "metadata", None) or {}).get("render_modes") or ()
     if track.mode is not None or "rgb_array" not in modes:
         left_out.add(RENDERED)

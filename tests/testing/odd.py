@@ -14,6 +14,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import RecordEpisodeStatistics
 from pettingzoo import AECEnv, ParallelEnv
 
+from tests.testing.games.drop import DropVector
+
 LARGE = np.finfo(np.float32).max
 
 
@@ -59,6 +61,15 @@ class DrawsTwice(Walk):
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         self.seed = self.seed if seed is None else seed
         return super().reset(seed=self.seed)
+
+
+class NewGenerator(Walk):
+    """A reset without a seed makes a new generator, of which only the steps draw."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self._np_random = np.random.default_rng(seed)
+        self.x, self.t = 0.0, 0
+        return self.look(), self.info()
 
 
 class Plain:
@@ -192,6 +203,13 @@ class Remembers(Walk):
     def info(self) -> dict[str, Any]:
         now = time.perf_counter_ns()
         return {"t": now, "trace": np.zeros(1 + now % 50), "total": self.episodes}
+
+
+class Bleeds(DropVector):
+    """One lane that burns makes all of them burn."""
+
+    def step(self, actions: Any) -> Any:
+        return super().step(np.full_like(actions, actions.max()))
 
 
 class CloseOnce(Walk):
