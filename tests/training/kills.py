@@ -176,7 +176,8 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
 def context() -> Any:
     """Return what forks children off a process that has imported everything."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.start"])
+    modules = ["tests.training.kills", "training.callbacks.start", "tests.training.preloaded"]
+    found.set_forkserver_preload(modules)
     return found
 
 
