@@ -328,6 +328,7 @@ PAIR = {
     "env_options": {"opponents": "rule_medium"},
     "total_steps": 2200,
     "num_envs": 16,
+    "ppo": {"batch_size": 64},
     "hier": {"warm_start": 512, "manager": {"n_epochs": 1, "n_steps": 20, "batch_size": 80}},
     "checkpoints": {"every": 500},
 }
