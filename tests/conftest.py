@@ -128,6 +128,13 @@ def pytest_runtest_setup() -> None:
         sys.modules["torch"].set_num_threads(1)
 
 
+@pytest.fixture(scope="module")
+def only_own_garbage() -> None:
+    """Let the tests of a module that collect garbage look through none of what is from before."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_power_cut() -> Iterator[None]:
     """Leave out what files need to outlive a power cut: a disk takes milliseconds to promise it."""

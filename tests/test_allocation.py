@@ -12,6 +12,7 @@ from fastenv.vector import allocate
 from tests.needs import needs_core
 from tests.slow import late, together
 
+pytestmark = pytest.mark.usefixtures("only_own_garbage")
 MANY = [2_500, pytest.param(10_000, marks=pytest.mark.slow)]
 every_number = pytest.mark.parametrize("steps", MANY)
 

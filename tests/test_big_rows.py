@@ -26,6 +26,7 @@ from tests.toy import RaceGame
 
 MB = 1 << 20
 NAMED = [2, 5, 9]
+pytestmark = pytest.mark.usefixtures("only_own_garbage")
 every_opponent = pytest.mark.parametrize("opponent", [None, "random"])
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and protects pages")
 

@@ -176,7 +176,8 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
 def context() -> Any:
     """Return what forks children off a process that has imported everything."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.start"])
+    modules = ["tests.training.kills", "training.callbacks.start", "tests.training.preloaded"]
+    found.set_forkserver_preload(modules)
     return found
 
 
@@ -325,6 +326,7 @@ PAIR = {
     "env_options": {"opponents": "rule_medium"},
     "total_steps": 2200,
     "num_envs": 16,
+    "ppo": {"batch_size": 64},
     "hier": {"warm_start": 512, "manager": {"n_epochs": 1, "n_steps": 20, "batch_size": 80}},
     "checkpoints": {"every": 500},
 }

@@ -207,6 +207,7 @@ class SearchTeacher:
             options.late_search,
             f"of the same decisions as expert.search, {first}",
         )
+        self.covers = self._early.looks_at
         self._rest = make(options.rest_search) if options.rest_search else None
         if self._rest is not None:
             second = self._rest.options.decisions
@@ -226,15 +227,11 @@ class SearchTeacher:
         if any(each.asks_policy for each in (self._searcher, self._rest) if each is not None):
             self._net.load_state_dict(self._learner.state_dict())
 
-    def covers(self, rows: np.ndarray) -> np.ndarray:
-        """See :class:`Teacher`."""
-        return _is_searched(self._searcher, rows)
-
     def shares(self, rows: np.ndarray) -> np.ndarray:
         """See :class:`Teacher`."""
         shares = self.covers(rows).astype(np.float64)
         if self._rest is not None:
-            shares[(shares == 0) & _is_searched(self._rest, rows)] = self._options.rest_share
+            shares[(shares == 0) & self._rest.looks_at(rows)] = self._options.rest_share
         return shares
 
     def answers(self, asked: AskedDecisions) -> np.ndarray:
@@ -271,12 +268,6 @@ class SearchTeacher:
         scores = np.where(seen, own + better / self._options.temperature, -np.inf)
         weights = np.exp(scores - scores.max(1, keepdims=True))
         probabilities[wanted] = weights / weights.sum(1, keepdims=True)
-
-
-def _is_searched(searcher: Searcher, rows: np.ndarray) -> np.ndarray:
-    """Tell which decisions are of the kind that a search looks at, bool (k,)."""
-    kind = searcher.looks_at
-    return np.ones(len(rows), np.bool_) if kind is None else kind(rows)
 
 
 def to_one_hot(actions: np.ndarray, num_actions: int) -> np.ndarray:

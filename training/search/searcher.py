@@ -104,8 +104,8 @@ class Searcher:
         Who plays rollouts.
     belief : Belief or None
         Weighs worlds; None where all are equally likely.
-    looks_at : callable or None
-        Tells in which rows a decision is of the kind that is searched, bool (k,); None for all.
+    looks_at : callable
+        Tells in which rows (k,) a decision is of the kind that is searched, bool (k,).
 
     Raises
     ------
@@ -142,7 +142,7 @@ class Searcher:
         name = chosen.decisions or ""
         allowed = " or ".join((*rules.searched, "all"))
         require(name in rules.searched or name == "all", "search.decisions", name, allowed)
-        self.looks_at = rules.searched.get(name)
+        self.looks_at = rules.searched.get(name, every_decision)
         self.belief = self._make_belief(policy)
         self._seed = seed
         self._check_horizon(policy)
@@ -232,7 +232,7 @@ class Searcher:
         legal : ndarray of bool, shape (n, A)
         """
         wanted: np.ndarray = legal.sum(1) > 1
-        return wanted if self.looks_at is None else wanted & self.looks_at(rows)
+        return wanted & self.looks_at(rows)
 
     def search(
         self,
@@ -401,6 +401,11 @@ class _Positions:
     legal: np.ndarray
     seeds: np.ndarray
     lanes: np.ndarray | None
+
+
+def every_decision(rows: np.ndarray) -> np.ndarray:
+    """Tell that a decision is searched in all rows (k,), bool (k,)."""
+    return np.ones(len(rows), np.bool_)
 
 
 def complete(

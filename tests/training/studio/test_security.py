@@ -268,6 +268,7 @@ def test_what_takes_longer_is_told_once_a_second(studio, monkeypatch):
         return original(*args)
 
     monkeypatch.setattr("training.studio.session.make_game_table", slow)
+    monkeypatch.setattr("training.studio.server.BUSY_S", 0.2)
     with talk(studio) as socket:
         socket.recv(10)
         begin = {"kind": "begin", "env": "SkullKingFlat-v0", "players": ["person"], "seed": 1}

@@ -50,7 +50,7 @@ MANAGER = GameTraining(
     capabilities={
         "auxiliary": "training.apps.skullking.hindsight.auxiliary:make_run_auxiliary",
         "auxiliary_modes": "training.apps.skullking.hindsight:MODES",
-        "critic_view": "training.apps.skullking.critic_view:make_critic_view",
+        "critic_view": "training.games.skullking.observation:make_critic_view",
         "judging": "training.apps.skullking.evaluation:SkullKingJudging",
         "milestones": "training.apps.skullking.milestones",
         "observation": "training.games.skullking.observation:parts_of",

@@ -251,7 +251,8 @@ def test_a_patch_lies_around_its_cell(shown):
         assert abs(inner - middle).max() < 25
 
 
-def test_a_training_of_ten_batches_ends():
+def test_a_training_of_ten_batches_ends(monkeypatch):
+    monkeypatch.setattr(train, "BATCH", 4)
     assert isinstance(train.train(10 * train.BATCH, 0), Reader)
 
 
