@@ -27,22 +27,17 @@ ILLEGAL = (0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD)
 HALT, PREFIX, TRAP = 0x76, 0xCB, 0xD3
 F = "((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4)"
 
-# Lines that the processor with hooks has in addition, or in place of others.
-RUN_TRAPPED = "pass  # a trap"
-HOOKED = {
-    RUN_TRAPPED: """\
-            if trap and see_place(m, <int64_t>(ip - 1) - <int64_t><uintptr_t>m.rom, now):
-                ip -= 1
-                trap, last = 0, ip  # the instruction itself, and back
-                continue
-""",
-    " store_slow(": " store_seen(",
-    " push(": " push_seen(",
-    " spins(": " spins_unseen(",
-    "code, last = m.codes[page], m.lasts[page]": (
-        "code, last, trap = m.codes[page], m.lasts[page], traps if page < 8 else 0"
-    ),
-}
+# Where programs run in a copy of the ROM, the processor goes on beside it, in the ROM, at a trap.
+PASS_TRAP = (
+    "pc = (ip - 1 - code) & 0xFFFF",
+    "if m.pass_trap != NULL and m.pass_trap(m, pc, ip - 1, now):",
+    "    code, last = m.codes[BESIDE], m.lasts[BESIDE]",
+    "    ip = code + pc",
+    "    now -= CYCLE + 1  # of the trap",
+    "else:",
+    "    s.locked = 1",
+    "    m.stop = 0",
+)
 WAITS = "(ip <= last and may_wait(byte(ip)) and address != m.no_wait)"
 LONGEST = 16  # bytes of a loop that may only wait
 
@@ -57,12 +52,11 @@ HEADER = """\
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, push_seen, store_seen, store_slow,
+    load_code, load_counted, load_opcode, load_slow, push, store_slow,
 )
-from fastenv.gameboy._hooks cimport see_instruction, see_place
-from fastenv.gameboy._loops cimport may_wait, spins, spins_unseen
+from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
-    CPU_COUNT, CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page,
+    BESIDE, CPU_COUNT, CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page,
 )
 from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
@@ -78,14 +72,8 @@ cdef inline int operands(unsigned int op) noexcept nogil:
 {operands}
 
 
-{plain}
-
-{hooked}
-"""
-
-EXECUTE = """\
-cdef inline void {name}(Machine* m) noexcept nogil:
-    # {about}
+cdef inline void execute(Machine* m) noexcept nogil:
+    # Execute instructions until m.stop, at least one.
     cdef State* s = m.s
     cdef unsigned int A = s.a, B = s.b, C = s.c, D = s.d, E = s.e, H = s.h, L = s.l
     cdef unsigned int zr = not s.f & 0x80, nf = s.f & 0x40, hx = s.f >> 1 & 0x10, cf = s.f >> 4 & 1
@@ -98,14 +86,14 @@ cdef inline void {name}(Machine* m) noexcept nogil:
     cdef int64_t now = 0
     cdef uintptr_t code = m.codes[page], last = m.lasts[page]
     cdef uintptr_t ip = code + pc
-{more}    if ip > last or s.halt_bug:
+    if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
-{slow}        op = load_opcode(m, pc)
+        op = load_opcode(m, pc)
         ip = load_code(m, pc, op, operands(op))
         code, last = ip + s.halt_bug - pc, ip
         s.halt_bug = 0
     while ip <= last:
-        op = byte(ip{fetch})
+        op = byte(ip)
         ip += 1
 {dispatch}
         if now >= m.stop:
@@ -487,8 +475,10 @@ def call(y: int | None) -> Code:
 def instruction(opcode: int) -> Code:
     """Return the instruction of an opcode of the first page."""
     x, y, z = opcode >> 6, opcode >> 3 & 7, opcode & 7
+    if opcode == TRAP:
+        return Code()(*PASS_TRAP)
     if opcode in ILLEGAL:
-        return Code()(*([RUN_TRAPPED] if opcode == TRAP else []), "s.locked = 1", "m.stop = 0")
+        return Code()("s.locked = 1", "m.stop = 0")
     if opcode == HALT:
         return Code()("m.asks = CPU_HALT", "m.stop = 0")
     if x == 0:
@@ -553,38 +543,13 @@ def generate() -> str:
     operands = count_operands(first)
     statements = [(opcode, code.done()) for opcode, code in enumerate(first)]
     statements[PREFIX] = (PREFIX, [*first[PREFIX].lines, *second])
-    lines = chain(statements, 8)
-    plain = "\n".join(line for line in lines if RUN_TRAPPED not in line)
-    hooked = "\n".join(lines)
-    for old, new in HOOKED.items():
-        hooked = (
-            hooked.replace(f"            {old}\n", new) if "\n" in new else hooked.replace(old, new)
-        )
     text = HEADER.format(
         command=COMMAND,
         operands="\n".join(operands),
-        plain=execute("execute", plain),
-        hooked=execute("execute_hooked", hooked),
+        flags=F,
+        dispatch="\n".join(chain(statements, 8)),
     )
     return text.rstrip("\n") + "\n"
-
-
-def execute(name: str, dispatch: str) -> str:
-    """Return the processor, or the one that finds hooks."""
-    about, more, slow, fetch = "Execute instructions until m.stop, at least one.", "", "", ""
-    if name != "execute":
-        about = (
-            "The same where instructions are hooked: opcodes are fetched from the copy of the ROM."
-        )
-        more = (
-            "    cdef uintptr_t traps = <uintptr_t>m.program - <uintptr_t>m.rom\n"
-            "    cdef uintptr_t trap = traps if page < 8 else 0\n"
-        )
-        slow, fetch = "        see_instruction(m, pc)\n        trap = 0\n", " + trap"
-    return EXECUTE.format(
-        name=name, about=about, more=more, slow=slow, fetch=fetch,
-        flags=F, dispatch=dispatch,
-    )  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:

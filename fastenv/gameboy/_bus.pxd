@@ -424,7 +424,7 @@ cdef inline bint writes_into_dma(
     return True
 
 
-cdef inline void store_slow(
+cdef inline void store_anywhere(
     Machine* m, unsigned int address, uint8_t value, int64_t stamp
 ) noexcept nogil:
     cdef int64_t time = m.now + (stamp >> STAMP)
@@ -461,6 +461,18 @@ cdef inline void store_slow(
             s.wram[address & 0x1FFF] = value
 
 
+cdef inline void store_slow(
+    Machine* m, unsigned int address, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # Write a byte to a page that is not plain for writes, and count it where a hook watches it.
+    if m.watched != NULL and address - 0xC000 < 0x2000 and m.dma_end == 0:
+        m.s.wram[address & 0x1FFF] = value
+    else:
+        store_anywhere(m, address, value, stamp)
+    if m.watched != NULL and m.watched[address >> 3] >> (address & 7) & 1:
+        see_write(m, address, stamp)
+
+
 cdef inline void store(
     Machine* m, unsigned int address, uint8_t value, int64_t stamp
 ) noexcept nogil:
@@ -477,27 +489,3 @@ cdef inline void push(Machine* m, unsigned int sp, uint8_t value, int64_t stamp)
     if (sp + 1) >> 8 == OAM_PAGE:
         spoil_by_write(m, m.now + (stamp >> STAMP) - M_CYCLE)
     store(m, sp, value, stamp)
-
-
-# -- writing where hooks count it (docs/gameboy.md, 20.3) ------------------------------------------
-
-
-cdef inline void store_seen(
-    Machine* m, unsigned int address, uint8_t value, int64_t stamp
-) noexcept nogil:
-    # As `store_slow`, of a page that is not plain for writes.
-    if address - 0xC000 < 0x2000 and m.dma_end == 0:
-        m.s.wram[address & 0x1FFF] = value
-    else:
-        store_slow(m, address, value, stamp)
-    if m.watched != NULL and m.watched[address >> 3] >> (address & 7) & 1:
-        see_write(m, address, stamp)
-
-
-cdef inline void push_seen(
-    Machine* m, unsigned int sp, uint8_t value, int64_t stamp
-) noexcept nogil:
-    # As `push`.
-    push(m, sp, value, stamp)
-    if m.watched != NULL and m.watched[sp >> 3] >> (sp & 7) & 1:
-        see_write(m, sp, stamp)

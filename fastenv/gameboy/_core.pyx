@@ -29,7 +29,7 @@ cdef int set_machine(
     m.s, m.c = <State*>&row[0], <const Shared*>&shared[0]
     m.cart = &row[0] + sizeof(State)
     m.rom = m.program = &shared[0] + sizeof(Shared)
-    m.rules, m.watched, m.run = NULL, NULL, NULL
+    m.rules, m.watched, m.pass_trap = NULL, NULL, NULL
     m.lines, m.other = NULL, NULL
     m.line = &row[0] + sizeof(State) + m.c.ram_bytes if m.c.by_pixel else NULL
     m.heard, m.num_samples = NULL, 0

@@ -2,9 +2,9 @@
 from libc.stdint cimport uint8_t
 
 from fastenv.gameboy._bus cimport (
-    clear_div, push_seen, run_events, run_timer, schedule, store,
+    clear_div, push, run_events, run_timer, schedule, store,
 )
-from fastenv.gameboy._hooks cimport see_write
+from fastenv.gameboy._hooks cimport see_instruction
 from fastenv.gameboy._loops cimport count_off
 from fastenv.gameboy._machine cimport (
     CPU_COUNT, CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
@@ -40,14 +40,12 @@ cdef inline void serve(Machine* m) noexcept nogil:
     s.ime = False
     schedule(m)
     s.sp -= 1
-    push_seen(m, s.sp, s.pc >> 8, 2 * CYCLE)
+    push(m, s.sp, s.pc >> 8, 2 * CYCLE)
     m.now += 12
     catch_events(m)
     requests = pending(m)
     s.sp -= 1
     store(m, s.sp, s.pc & 0xFF, 0)
-    if rarely(m.watched != NULL and m.watched[s.sp >> 3] >> (s.sp & 7) & 1):
-        see_write(m, s.sp, 0)
     m.now += 8
     catch_events(m)
     s.pc = 0
@@ -97,10 +95,9 @@ cdef inline void run_frame(Machine* m) noexcept nogil:
         schedule(m)
         if s.ime_delay or s.halt_bug:
             m.stop = 1  # one instruction
-        if rarely(m.run != NULL):
-            m.run(m)
-        else:
-            execute(m)
+        if rarely(m.program != m.rom):
+            see_instruction(m, s.pc)
+        execute(m)
         catch_events(m)
         if m.counted:
             count_off(m)

@@ -5,9 +5,8 @@ from libc.string cimport memcpy, memmove, memset
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
-from fastenv.gameboy._hooks cimport ON_RESET, ON_STEP, write_fields
+from fastenv.gameboy._hooks cimport ON_RESET, ON_STEP, pass_trap, write_fields
 from fastenv.gameboy._machine cimport Machine
-from fastenv.gameboy._opcodes cimport execute_hooked
 from fastenv.gameboy._program cimport evaluate_term, ones, read_loads, remember
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
@@ -116,11 +115,9 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     # Let a machine run in a lane.
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = m.program = lane.shared + sizeof(Shared)
-    m.rules, m.watched, m.run = lane.r, NULL, NULL
-    if lane.r.num_hooks:
-        m.run = execute_hooked
+    m.rules, m.watched, m.pass_trap = lane.r, NULL, NULL
     if lane.r.program_at:
-        m.program = lane.shared + lane.r.program_at
+        m.program, m.pass_trap = lane.shared + lane.r.program_at, pass_trap
     if lane.r.watched_pages:
         m.watched = lane.shared + lane.r.watched_at
     m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL

@@ -6,7 +6,7 @@ from fastenv.gameboy._bus cimport read_register
 from fastenv.gameboy._hooks cimport has_hooks
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, NEVER, NOWHERE, STAMP, STEP_LY, STEP_LY_0, STEP_VBLANK_LINE, VBLANK, Machine, code_page,
-    is_on, line_start, next_frame,
+    code_without_traps, is_on, line_start, next_frame,
 )
 from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._ppu cimport next_ppu_event
@@ -42,7 +42,7 @@ cdef inline int idle_length(
     cdef unsigned int op, y, z, length
     cdef int count = 1
     cdef int page = code_page(start)
-    cdef const uint8_t* code = <const uint8_t*>m.codes[page]
+    cdef const uint8_t* code = code_without_traps(m, page)
     if m.lasts[page] == 0 or start >= end or m.codes[code_page(end - 1)] != m.codes[page]:
         return 0
     while start + 2 < end:
@@ -212,7 +212,7 @@ cdef inline bint find_poll(
     const Machine* m, Poll* poll, unsigned int start, unsigned int end, bint is_long
 ) noexcept nogil:
     # Find out whether a loop is one that polls; it is plain memory.
-    cdef const uint8_t* code = <const uint8_t*>m.codes[code_page(start)] + start
+    cdef const uint8_t* code = code_without_traps(m, code_page(start)) + start
     cdef unsigned int address
     cdef int64_t judging
     poll.jump = code + (end - start) - (3 if is_long else 2)
@@ -284,7 +284,7 @@ cdef inline int64_t count_down(
     # Return the stamp of iterations that may be left out of a loop that only counts a register or a
     # pair down to 0, which `m.counter` and `m.counted` then say; -1: it is none. A whole one is left
     # before the next event, for A and flags.
-    cdef const uint8_t* at = <const uint8_t*>m.codes[code_page(start)] + start
+    cdef const uint8_t* at = code_without_traps(m, code_page(start)) + start
     cdef const uint8_t* jump = at + (end - start) - (3 if is_long else 2)
     cdef unsigned int op, high, left
     cdef int64_t each = (4 if is_long else 3) * CYCLE + 1, count
@@ -348,14 +348,18 @@ cdef inline int64_t spins(
 ) noexcept nogil:
     # A jump back to `start` ends before `end`. Return the stamp of those iterations that may be left
     # out. An idle loop is known by its second iteration: if the last one went straight from start
-    # to end, and changed nothing that it looks at, all will be like it until the next event.
+    # to end, and changed nothing that it looks at, all will be like it until the next event. Of a
+    # loop in which hooks count instructions nothing is left out.
     cdef unsigned int hl = (key >> 8 & 0xFF) << 8 | (key >> 16 & 0xFF), op
     cdef int64_t each = now - m.spin_now, found
     cdef int page = code_page(start)
     if m.lasts[page] == 0 or start >= end or m.codes[code_page(end - 1)] != m.codes[page] or m.stop <= now:
         m.spin_pc = NOWHERE
         return 0
-    op = (<const uint8_t*>m.codes[page])[start]
+    if has_hooks(m, code_without_traps(m, page) + start, end - start):
+        m.spin_pc = NOWHERE
+        return 0
+    op = code_without_traps(m, page)[start]
     if may_wait(op) and end != m.no_wait:
         if op == 0xF0 or op == 0xFA:
             found = poll(m, start, end, now, key, is_long)
@@ -374,16 +378,3 @@ cdef inline int64_t spins(
         return (m.stop - now - 1) // each * each
     m.spin_key, m.spin_pc, m.spin_now = key, start, now
     return 0
-
-
-cdef inline int64_t spins_unseen(
-    Machine* m, unsigned int start, unsigned int end, int64_t now, unsigned int again, uint64_t key,
-    bint is_long
-) noexcept nogil:
-    # The same where hooks count instructions: of a loop with one of them nothing is left out.
-    if m.lasts[code_page(start)] and start < end and has_hooks(
-        m, <const uint8_t*>m.codes[code_page(start)] + start, end - start
-    ):
-        m.spin_pc = NOWHERE
-        return 0
-    return spins(m, start, end, now, again, key, is_long)

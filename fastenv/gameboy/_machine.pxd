@@ -17,7 +17,8 @@ cdef enum:
     # lower bits, so that one sum counts both.
     STAMP = 24
     CYCLE = 4 << 24
-    NUM_CODES = 17  # pages of 4 KiB, and HRAM
+    NUM_CODES = 18  # pages of 4 KiB, HRAM, and
+    BESIDE = 17  # the ROM beside its copy with traps
     NOWHERE = 0x10000  # no place of a program
 
 cdef enum Step:
@@ -124,8 +125,9 @@ cdef struct Machine:
     # -- hooks of a RAM map (docs/gameboy.md, 20.3) --
     const Rules* rules
     const uint8_t* program  # the ROM, or a copy with a trap at each instruction that is counted
+    # -- lets the processor pass a trap, at a place of its program and in memory; NULL: no copy --
+    bint (*pass_trap)(Machine*, unsigned int, uintptr_t, int64_t) noexcept nogil
     const uint8_t* watched  # addresses, a bit each; NULL: no hook watches any
-    void (*run)(Machine*) noexcept nogil  # the processor that sees hooks; NULL: there are none
 
 
 cdef inline bint is_on(const Machine* m) noexcept nogil:
@@ -178,6 +180,16 @@ cdef inline void map_code(
         m.lasts[page] = <uintptr_t>memory + size - 3
 
 
+cdef inline uintptr_t to_copy(const Machine* m) noexcept nogil:
+    # From the ROM to its copy with traps; 0: there is none.
+    return <uintptr_t>m.program - <uintptr_t>m.rom
+
+
+cdef inline const uint8_t* code_without_traps(const Machine* m, int page) noexcept nogil:
+    # Where address 0 would be if it lay in front of a page of the program, whose memory is plain.
+    return <const uint8_t*>(m.codes[page] - (to_copy(m) if page < 8 else 0))
+
+
 cdef inline void map_rom(Machine* m) noexcept nogil:
     cdef const State* s = m.s
     cdef unsigned int low = 0, high = s.rom_bank
@@ -191,8 +203,8 @@ cdef inline void map_rom(Machine* m) noexcept nogil:
     for page in range(4):
         m.reads[page] = rom_bank(m, low) + (page << 12)
         m.reads[page + 4] = rom_bank(m, high) + (page << 12)
-        map_code(m, page, rom_bank(m, low), 0, 0x4000)
-        map_code(m, page + 4, rom_bank(m, high), 0x4000, 0x4000)
+        map_code(m, page, rom_bank(m, low) + to_copy(m), 0, 0x4000)
+        map_code(m, page + 4, rom_bank(m, high) + to_copy(m), 0x4000, 0x4000)
 
 
 cdef inline void map_ram(Machine* m) noexcept nogil:

@@ -140,6 +140,16 @@ FASTENV_AT(Hook, place, 0);
 FASTENV_AT(Hook, address, 4);
 FASTENV_AT(Hook, latch, 8);
 
+typedef struct Trap {
+    int32_t place;
+    int32_t hook;
+    int32_t follow;
+} Trap;
+FASTENV_SIZE(Trap, 12);
+FASTENV_AT(Trap, place, 0);
+FASTENV_AT(Trap, hook, 4);
+FASTENV_AT(Trap, follow, 8);
+
 typedef struct Write {
     int32_t field;
     int32_t element;
@@ -258,6 +268,7 @@ typedef struct Rules {
     int64_t writes_at;
     int64_t watched_at;
     int64_t program_at;
+    int64_t traps_at;
     int64_t observed_at;
     uint8_t kind;
     uint8_t packed;
@@ -271,7 +282,7 @@ typedef struct Rules {
     uint32_t unpack[256];
     uint8_t differences[256];
 } Rules;
-FASTENV_SIZE(Rules, 19128);
+FASTENV_SIZE(Rules, 19136);
 FASTENV_AT(Rules, sticky, 0);
 FASTENV_AT(Rules, repeat_action_probability, 8);
 FASTENV_AT(Rules, step_cost, 16);
@@ -357,18 +368,19 @@ FASTENV_AT(Rules, hooks_at, 456);
 FASTENV_AT(Rules, writes_at, 464);
 FASTENV_AT(Rules, watched_at, 472);
 FASTENV_AT(Rules, program_at, 480);
-FASTENV_AT(Rules, observed_at, 488);
-FASTENV_AT(Rules, kind, 496);
-FASTENV_AT(Rules, packed, 497);
-FASTENV_AT(Rules, keys, 498);
-FASTENV_AT(Rules, allowed, 754);
-FASTENV_AT(Rules, rewarded, 1010);
-FASTENV_AT(Rules, renewing, 9202);
-FASTENV_AT(Rules, ys, 17394);
-FASTENV_AT(Rules, xs, 17538);
-FASTENV_AT(Rules, lines, 17698);
-FASTENV_AT(Rules, unpack, 17844);
-FASTENV_AT(Rules, differences, 18868);
+FASTENV_AT(Rules, traps_at, 488);
+FASTENV_AT(Rules, observed_at, 496);
+FASTENV_AT(Rules, kind, 504);
+FASTENV_AT(Rules, packed, 505);
+FASTENV_AT(Rules, keys, 506);
+FASTENV_AT(Rules, allowed, 762);
+FASTENV_AT(Rules, rewarded, 1018);
+FASTENV_AT(Rules, renewing, 9210);
+FASTENV_AT(Rules, ys, 17402);
+FASTENV_AT(Rules, xs, 17546);
+FASTENV_AT(Rules, lines, 17706);
+FASTENV_AT(Rules, unpack, 17852);
+FASTENV_AT(Rules, differences, 18876);
 
 typedef struct Shared {
     int32_t rom_banks;
@@ -383,7 +395,7 @@ typedef struct Shared {
     uint64_t spread[256];
     Rules rules;
 } Shared;
-FASTENV_SIZE(Shared, 21328);
+FASTENV_SIZE(Shared, 21336);
 FASTENV_AT(Shared, rom_banks, 0);
 FASTENV_AT(Shared, ram_bytes, 4);
 FASTENV_AT(Shared, mbc, 8);

@@ -226,6 +226,11 @@ cdef extern from "_state.h":
         int32_t address
         int32_t latch
 
+    ctypedef struct Trap:
+        int32_t place
+        int32_t hook
+        int32_t follow
+
     ctypedef struct Write:
         int32_t field
         int32_t element
@@ -328,6 +333,7 @@ cdef extern from "_state.h":
         int64_t writes_at
         int64_t watched_at
         int64_t program_at
+        int64_t traps_at
         int64_t observed_at
         uint8_t kind
         uint8_t packed

@@ -287,7 +287,10 @@ class Common:
         if self.program is not None:
             at = int(self.rules["memory_at"][0])
             tables = self.program.tables(self.config.kind, self.offset_of, at)
-            behind = self.program.constants + self.program.trapped(self.cartridge.rom)
+            trapped = self.program.trapped(self.cartridge.rom)
+            behind = self.program.constants + trapped
+            if trapped:
+                tables["traps"] = self.program.traps(self.cartridge.rom, trapped)
         if self.observed is not None and self.observed.parts:
             tables["observed"] = self.observed.table(self.config)
         return shared_record(self.cartridge, *parts, *self.machine_options, tables, behind)

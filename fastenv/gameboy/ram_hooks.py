@@ -44,6 +44,10 @@ TIMES = {"reset": RESET, "step": STEP}
 ALL = -1  # elements that a write sets
 WRITES = "writes"  # column of the info: fields written in this episode
 TRAP = 0xD3  # an opcode that does not exist: where hooked instructions stand, the core finds it
+# Opcodes with operands in one byte behind them, and in two.
+_ONE_BYTE = "06 0E 16 18 1E 20 26 28 2E 30 36 38 3E C6 CB CE D6 DE E0 E6 E8 EE F0 F6 F8 FE"
+_TWO_BYTES = "01 08 11 21 31 C2 C3 C4 CA CC CD D2 D4 DA DC EA FA"
+OPERANDS = dict.fromkeys(bytes.fromhex(_ONE_BYTE), 1) | dict.fromkeys(bytes.fromhex(_TWO_BYTES), 2)
 # Registers that timer, cable, sound and display change, by their place in page $FF.
 _MOVING = {
     *(IO.SB, IO.SC, IO.DIV, IO.TIMA, IO.IF, IO.STAT, IO.LY),
@@ -112,6 +116,30 @@ class Write:
     def parts(self) -> tuple[Expression, ...]:
         """Its expressions."""
         return (self.to,) if self.when is None else (self.to, self.when)
+
+
+def set_traps(rom: bytes, places: Iterable[int]) -> bytes:
+    """Return a ROM with traps at hooked instructions.
+
+    An instruction that would read a trap as its operand is one itself, so that none does: what has
+    no trap is what the ROM has.
+
+    Parameters
+    ----------
+    rom : bytes
+    places : iterable of int
+    """
+    made = bytearray(rom)
+    for place in places:
+        made[place], trap = TRAP, place
+        # No instruction is read at once beyond the end of its bank.
+        begin = place - place % ROM_BANK
+        for at in range(place - 1, begin - 1, -1):
+            if OPERANDS.get(rom[at], 0) >= trap - at:
+                made[at], trap = TRAP, at
+            if trap - at == 2:
+                break
+    return bytes(made)
 
 
 def bytes_of(field: RamField, element: int, number: int, before: bytes) -> tuple[int, bytes]:

@@ -55,6 +55,7 @@ from fastenv.gameboy.ram_hooks import (
     Write,
     read_hooks,
     read_writes,
+    set_traps,
 )
 from fastenv.gameboy.ram_memory import KeySet, Memory, Values, memory_bytes, read_sets
 from fastenv.gameboy.shipped import shipped
@@ -67,6 +68,7 @@ from fastenv.gameboy.state import (
     SET_DTYPE,
     STEP_DTYPE,
     TERM_DTYPE,
+    TRAP_DTYPE,
     WRITE_DTYPE,
     Cells,
     Form,
@@ -74,6 +76,7 @@ from fastenv.gameboy.state import (
     Source,
 )
 from fastenv.gameboy.symbols import with_addresses
+from fastenv.gameboy.tables import ROM_BANK
 from fastenv.spec import RESERVED
 
 Array = npt.NDArray[Any]
@@ -419,12 +422,32 @@ class Program:
         }
 
     def trapped(self, rom: bytes) -> bytes:
-        """Return a ROM with a trap at each hooked instruction; nothing where there is none."""
-        made = bytearray(rom)
+        """Return a ROM with traps for its hooks; nothing where none is at an instruction."""
         places = [hook.place for hook in self.hooks if hook.place >= 0]
-        for place in places:
-            made[place] = TRAP
-        return bytes(made) if places else b""
+        return set_traps(rom, places) if places else b""
+
+    def traps(self, rom: bytes, trapped: bytes) -> np.ndarray:
+        """Return what is known of traps, by the low byte of their place.
+
+        One that shares it with an earlier one, or has several hooks, is not in the table.
+
+        Parameters
+        ----------
+        rom : bytes
+        trapped : bytes
+            The same with traps.
+        """
+        hooks = [hook.place for hook in self.hooks]
+        others = np.flatnonzero(np.frombuffer(rom, np.uint8) != np.frombuffer(trapped, np.uint8))
+        table = np.full(256, -1, TRAP_DTYPE)
+        for place in [*hooks, *others.tolist()]:
+            if place < 0 or hooks.count(place) > 1 or table["place"][place % 256] >= 0:
+                continue
+            end = place - place % ROM_BANK + ROM_BANK
+            found = trapped.find(TRAP, place + 1, end)
+            follow = (found if found >= 0 else end) - place - 1
+            table[place % 256] = place, hooks.index(place) if place in hooks else -1, follow
+        return table
 
     @property
     def num_loads(self) -> int:

@@ -445,6 +445,9 @@ OBSERVED_DTYPE = np.dtype(
 # A hook: a byte of the ROM, or an address that is written, the other being -1; 1 if it counts no
 # further than 1.
 HOOK_DTYPE = np.dtype([("place", "i4"), ("address", "i4"), ("latch", "i4")], align=True)
+# A trap in the copy of the ROM: where it is (-1: nowhere), which hook is there (-1: none), and how
+# many bytes follow before the next trap or the end of the bank.
+TRAP_DTYPE = np.dtype([("place", "i4"), ("hook", "i4"), ("follow", "i4")], align=True)
 # A field that is set: one of its elements, or (-1) all of them, to a term, where another one is not
 # 0 (-1: always); at a reset (-1), before a step (-2), or where a hook counts.
 WRITE_DTYPE = np.dtype(
@@ -538,6 +541,7 @@ RULES_DTYPE = np.dtype(
         ("writes_at", "i8"),
         ("watched_at", "i8"),  # addresses that hooks watch, a bit each
         ("program_at", "i8"),  # the ROM with a trap at each hook; 0: there is none
+        ("traps_at", "i8"),  # by the low byte of their place, where no other one has it
         ("observed_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
@@ -667,6 +671,7 @@ STRUCTS = {
     "Cell": CELL_DTYPE,
     "KeySet": SET_DTYPE,
     "Hook": HOOK_DTYPE,
+    "Trap": TRAP_DTYPE,
     "Write": WRITE_DTYPE,
     "Observed": OBSERVED_DTYPE,
     "Rules": RULES_DTYPE,

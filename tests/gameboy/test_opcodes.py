@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastenv.gameboy.position import pack, unpack
+from fastenv.gameboy.ram_hooks import OPERANDS
 from fastenv.gameboy.reference import Machine
 from tests.needs import HAS_CORE
 from tests.tables import walk
@@ -315,3 +316,9 @@ def test_check_says_that_it_differs(tmp_path, monkeypatch, capsys):
     assert "differs; run python -m tools.opcodes" in capsys.readouterr().out
     assert opcodes.main([]) == 0
     assert opcodes.main(["--check"]) == 0
+
+
+def test_operands_are_those_that_the_core_reads():
+    read = {opcode: opcodes.instruction(opcode).operands for opcode in range(256)}
+    read[opcodes.PREFIX] = 1
+    assert {opcode: count for opcode, count in read.items() if count} == OPERANDS

@@ -10,8 +10,9 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.ram_fields import read_field
-from fastenv.gameboy.ram_hooks import bytes_of
+from fastenv.gameboy.ram_hooks import OPERANDS, TRAP, bytes_of, set_traps
 from fastenv.gameboy.ram_program import load_program
+from fastenv.gameboy.tables import ROM_BANK
 from tests.gameboy.lanes import BACKENDS
 from tests.gameboy.test_lanes import all_agree
 from tests.gameboy.test_waiting_loops import LOOPS
@@ -96,12 +97,45 @@ def test_instructions_and_bytes_are_counted(tmp_path, backends):
 
 @walk("loop", every(9, LOOPS))
 def test_every_instruction_of_a_loop_that_waits_is_counted(loop, tmp_path):
-    """Iterations of such loops are left out of the core, unless one of them is counted."""
+    """Iterations of such loops are left out of the core, unless one of them is counted.
+
+    The last hook is right behind the loop.
+    """
     program = LOOPS[loop] + b"\x21\x00\xc0\x34" + b"\xc3\x50\x01"
     rom = rom_of(tmp_path, program)
-    for at in range(len(LOOPS[loop])):
+    for at in range(len(LOOPS[loop]) + 1):
         hooks = {"h": {"at": f"00:{0x150 + at:04X}"}}
         step_all(engines_of(game_of(tmp_path, rom, hooks=hooks)), 2)
+
+
+def test_no_instruction_reads_a_trap_as_its_operand():
+    rng = np.random.default_rng(3)
+    rom = rng.integers(0, 256, 2 * ROM_BANK, np.uint8)
+    rom[0x100:0x200] = 0xCD  # each byte may be an instruction, and an operand of two others
+    places = [0x1F0, 0x150, 0, ROM_BANK, *rng.choice(2 * ROM_BANK, 60, replace=False).tolist()]
+    made = set_traps(rom.tobytes(), places)
+    assert all(made[place] == TRAP for place in places)
+    assert 64 < sum(one != other for one, other in zip(made, rom.tolist(), strict=True)) < 500
+    for at, opcode in enumerate(rom.tolist()):
+        if made[at] == opcode:
+            end = min(at + 1 + OPERANDS.get(opcode, 0), (at // ROM_BANK + 1) * ROM_BANK)
+            assert made[at:end] == rom[at:end].tobytes(), hex(at)
+        else:
+            assert made[at] == TRAP
+
+
+def test_hooks_are_found_wherever_they_are_in_the_table(tmp_path, backends):
+    """Places with the same low byte, and several hooks at one place: the table has one of them."""
+    program = b"\x00\x3c\xc3\x51\x02"  # nop; inc a; jp $0251
+    rom = rom_of(tmp_path, program, patches=[(0x251, b"\x04\x00\xc3\x50\x01")])  # inc b; nop; jp
+    places = ("0150", "0151", "0251", "0252", "0151", "0253", "0254")
+    hooks = {f"h{k}": {"at": f"00:{place}"} for k, place in enumerate(places)}
+    engines = engines_of(game_of(tmp_path, rom, hooks=hooks), backends=backends)
+    step_all(engines, 2)
+    counted = [int(engines[0].info[f"h{k}"][0]) for k in range(len(places))]
+    assert min(counted[:6]) > 1000
+    assert max(counted[:6]) - min(counted[:6]) <= 1
+    assert counted[6] == 0  # an operand
 
 
 @needs_core

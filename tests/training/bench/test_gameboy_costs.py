@@ -68,7 +68,7 @@ def test_the_page_says_what_hooks_cost_once_it_is_measured(monkeypatch):
     record = records.newest("bars-gameboy.jsonl")
     monkeypatch.setattr(speeds, "newest", lambda _name: record)
     record.rows = [row for row in record.rows if row.get("what") != "hooks"]
-    assert speeds.hooks().endswith("which is slower.")
+    assert speeds.hooks().endswith("takes the core some nanoseconds.")
     every = {"with": [50.0, 100.0, 80.0], "without": [51.0, 104.0, 81.0]}
     about = {"what": "hooks", "rom": "parcel", "num_envs": 64}
     record.rows += [{**about, "name": k, "steps_per_cpu_s_all": v} for k, v in every.items()]
