@@ -144,13 +144,20 @@ class Hunt:
         return False
 
     def _keep(self, job: Job, case: Case, found: Finding) -> bool:
-        """Make a finding short and report it, if it is new and comes again."""
+        """Make a finding short and report it, if it is new and comes again.
+
+        One behind a reset without a seed must always come again, or else no more episodes begin so.
+        """
         is_law = not found.stress and found.rule != job.itself.rule
         if found.rule in self._known if is_law else found.stress not in self._stresses:
             return False
         shortest = job.shorten(case, found)
         if is_law:
             self._known.add(found.rule)
+        is_unseeded = not is_law and None in case[: found.index + 1]
+        if is_unseeded and not self._always_comes(job, shortest):
+            self.search.unseeded = False  # it may draw from a new generator, and that seldom
+            return True
         if shortest is None:
             self._note_once(case[: found.index + 1], found)
             return False
@@ -158,6 +165,12 @@ class Hunt:
         if not is_law:
             self._drop(found.stress)
         return True
+
+    def _always_comes(self, job: Job, found: Finding | None) -> bool:
+        """Return whether a finding comes each time that its case is played."""
+        if found is None:
+            return False
+        return all(job.find_like(list(found.case), found) is not None for _ in range(3))
 
     def _note_once(self, case: Case, found: Finding) -> None:
         """Note the first difference that does not come again: something outlives environments."""

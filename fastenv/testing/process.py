@@ -24,6 +24,7 @@ from fastenv.testing.values import say_error
 Send = Callable[[str, Any], None]
 
 REPEATED = (1, 2, 4, 8, 16, 32, 64, 128, 256)  # times that a case is played in a new process
+CONFIRMING = 10.0  # seconds in which cases are repeated, where the search had no more
 
 
 def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
@@ -49,7 +50,7 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
         if kind == "done":
             report: Report
             report, job.ignore[:] = value
-            _confirm(job, report, timeout)
+            _confirm(job, report, max(seconds, CONFIRMING), timeout)
             return report
         if kind == "refused":
             raise ConfigError(value)
@@ -68,17 +69,21 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     return ended
 
 
-def _confirm(job: Job, report: Report, timeout: float) -> None:
+def _confirm(job: Job, report: Report, seconds: float, timeout: float) -> None:
     """Play the cases of findings in new processes, and repeat those that do not fail there.
 
     What a module or a class keeps may need more than one case: the search had played others before.
-    So may a difference that was seen once: then it is no longer a note.
+    So may a difference that was seen once: then it is no longer a note. All cases are played once,
+    and none is repeated when the seconds are over.
     """
+    begun = time.monotonic()
     for k, found in enumerate(report.findings):
         if not found.case:
             continue
         own, again = job.limited(found.number), None
         for times in REPEATED:
+            if times > 1 and time.monotonic() > begun + seconds:
+                break
             case = found.case * times
             for kind, value in _listen(own, _find, (case, found), timeout):
                 again = value if kind == "done" else None

@@ -72,6 +72,15 @@ class NewGenerator(Walk):
         return self.look(), self.info()
 
 
+class SeldomNewGenerator(NewGenerator):
+    """The same, and seldom does what is drawn show."""
+
+    def step(self, action: Any) -> Any:
+        self.t += 1
+        self.x += float(self.np_random.random() < 0.004)
+        return self.look(), 0.0, self.t >= 12, False, self.info()
+
+
 class Plain:
     """An object that is equal to itself alone."""
 
@@ -210,6 +219,20 @@ class Bleeds(DropVector):
 
     def step(self, actions: Any) -> Any:
         return super().step(np.full_like(actions, actions.max()))
+
+
+class DrawsInTurn(DropVector):
+    """All lanes draw from one generator; a lane that burns draws how well it does."""
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
+        if seed is not None:
+            self.rngs = [np.random.default_rng(seed)] * self.num_envs
+        return super().reset(options=options)
+
+    def step(self, actions: Any) -> Any:
+        burns = (actions == 1) & (self.fuel > 0) & ~self.ended
+        self.speed[burns] += self.rngs[0].uniform(0, 0.1, burns.sum())
+        return super().step(actions)
 
 
 class CloseOnce(Walk):

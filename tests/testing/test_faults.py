@@ -110,10 +110,13 @@ def test_games_as_they_should_be_have_no_fault(game):
         odd.WideWhole,
         odd.Numbered,
         odd.NewGenerator,
+        odd.SeldomNewGenerator,
+        odd.DrawsInTurn,
     ],
 )
 def test_unusual_environments_have_no_fault(env):
-    report = checked(env, 8 if env is odd.NewGenerator else 2)
+    report = checked(env, {odd.NewGenerator: 8, odd.SeldomNewGenerator: 24}.get(env, 2))
+    assert not any(each.case for each in report.findings), str(report)
     assert not report.faults, str(report)
     assert report.steps > 10
 
