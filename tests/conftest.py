@@ -129,10 +129,12 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture(scope="module")
-def only_own_garbage() -> None:
+def only_own_garbage() -> Iterator[None]:
     """Let the tests of a module that collect garbage look through none of what is from before."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -75,7 +75,8 @@ class Hunt:
         except Fault as fault:  # it could not be closed before its first episode
             self._keep(job, [], job.itself.find(-1, fault))
         self.search.start(lanes, len(self._stresses) + 2, copies=copies)
-        self.search.unseeded = job.sync is None
+        # Two may draw at other moments, and after a reset without a seed go other ways.
+        self.search.unseeded = job.reference is None
 
     def _try_case(self, job: Job) -> None:
         """Play the next case, alone and under the stresses."""

@@ -81,6 +81,20 @@ class SeldomNewGenerator(NewGenerator):
         return self.look(), 0.0, self.t >= 12, False, self.info()
 
 
+class DrawsAhead(Walk):
+    """A walk whose reset draws what all steps need: the same from a seed, and not after it."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        seen = super().reset(seed=seed)
+        self.moves = [float(self.np_random.integers(3)) - 1 for _ in range(12)]
+        return seen
+
+    def step(self, action: Any) -> Any:
+        self.x += self.moves[self.t]
+        self.t += 1
+        return self.look(), 0.0, self.t >= 12, False, self.info()
+
+
 class Plain:
     """An object that is equal to itself alone."""
 

@@ -133,6 +133,7 @@ def test_a_mask_that_only_lanes_can_be_asked_for_counts():
         (odd.episode_statistics, odd.episode_statistics),
         (odd.PaysNarrow, odd.Pays),
         (odd.Pays, odd.PaysNarrow),
+        (odd.DrawsAhead, odd.Walk),
         (odd.NewGenerator, odd.NewGenerator),
     ],
 )

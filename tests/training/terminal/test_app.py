@@ -49,13 +49,6 @@ class Clock:
         return self.now
 
 
-@pytest.fixture(autouse=True)
-def looks_sooner(monkeypatch):
-    """Wait a quarter as long for an application to be idle: in that time it still draws once."""
-    monkeypatch.setattr("textual._wait.SLEEP_GRANULARITY", 1 / 200, raising=False)
-    monkeypatch.setattr("textual.screen.UPDATE_PERIOD", 1 / 240, raising=False)
-
-
 def make_session(n=3, env=ENV, bot="first", **options):
     options = {"level": 3, **options} if env.startswith("DrMario") else options
     source = sources.make_scripted(bot, env, options)

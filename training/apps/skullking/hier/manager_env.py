@@ -27,11 +27,8 @@ from training.selfplay.seated import SeatedEngine
 
 Array = npt.NDArray[Any]
 Rounds = BatchEngine | SeatedEngine
-SOURCES = (
-    "manager",
-    "estimate",
-    "uniform",
-)  # of a Worker's goals: half of the lanes, then quarters
+# Of a Worker's goals: half of the lanes, then quarters.
+SOURCES = ("manager", "estimate", "uniform")
 _ROUND = ("ended_round", "ended_cards", "ended_bid", "ended_won")
 _POINTS = ("reward_points", "reward_points_rank")
 
