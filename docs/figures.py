@@ -163,7 +163,10 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "pilots": games.prospector_pilots,
         },
         "docs/howto/many_machines.md": {"measured": speeds.scale},
-        "docs/howto/own_environment.md": {"ways": speeds.one_game},
+        "docs/howto/own_environment.md": {
+            "learns": learning.foreign_tasks,
+            "ways": speeds.one_game,
+        },
         **{f"pretrained/{name}/README.md": card_tables(name) for name in cards.AGENTS},
     }
 

@@ -64,7 +64,9 @@ def test_what_the_cards_say_of_searches_of_the_champions(champion, name):
     others = {against for who, against in played if who == champion}
     assert others >= {"rule_hard", "heuristic", "pretrained/skullking-ppo", champion}
     paired = compare_with_alone(record["rows"])
-    for (who, against), (_, _, high) in played.items():  # nobody loses by searching
+    for (who, against), (_, _, high) in played.items():  # nobody loses by a search as it is
+        if "rollouts=" in who:  # which says that the opponents play otherwise than they do
+            continue
         if (who, against) in paired:
             assert paired[who, against].high >= 0, (who, against)
         elif who != champion:

@@ -392,3 +392,39 @@ def exploitability_bars() -> str:
 def _nearest(curve: Sequence[Sequence[float]], steps: int) -> float:
     """Return what was measured at the checkpoint that is nearest to a number of decisions."""
     return min(curve, key=lambda point: abs(point[0] - steps))[1]
+
+
+# Of a task of another package: the measure, its unit, and how it is written.
+_FOREIGN = {
+    "cartpole": ("CartPole-v1", "return"),
+    "connect_four": ("connect four of PettingZoo against random", "win"),
+    "acrobot": ("Acrobot-v1", "return"),
+    "minigrid": ("MiniGrid-Empty-5x5-v0, images", "return"),
+    "pursuit": ("pursuit_v5 of PettingZoo, two pursuers", "points"),
+}
+
+
+def foreign_tasks() -> str:
+    """Make the table of what is learnt in environments of other packages, over seeds."""
+    record, made = newest("foreign-learning.json"), []
+    for label, task in record.head["tasks"].items():
+        name, _, trainer = label.partition(", ")
+        said, measure = _FOREIGN[name]
+        runs = list(task["runs"].values())
+        reached = [_value(run, measure) for run in runs]
+        percents = measure == "win"
+        form = (lambda x: f"{100 * x:.1f}") if percents else (lambda x: f"{x:.4g}")
+        spent = [run["cpu_s"] for run in runs]
+        cells = [said, f"`{trainer}`, {runs[0]['precision']}", "wins %" if percents else measure]
+        cells += [spread(statistics.mean(reached), reached, form), f"{runs[0]['steps']:,}"]
+        made.append([*cells, spread(statistics.mean(spent), spent, lambda x: f"{x:.0f}")])
+    heads = ("environment", "trainer", "measure", "mean", "decisions", "seconds of a core")
+    return f"{table(heads, made)}\n\n{record.source}, {len(runs)} seeds."
+
+
+def _value(run: Row, measure: str) -> float:
+    """Return the mean of a measure of the trained agent, of episodes or of matches."""
+    if "episodes" in run:
+        return float(run["episodes"]["trained"][measure][0])
+    (players,) = run[measure].values()
+    return float(players["trained"][0])

@@ -21,7 +21,7 @@ TINY = {
     "torch_threads": 1,
     "device": "cpu",
     "ppo": {"n_steps": 4, "batch_size": 8, "n_epochs": 1, "net_arch": [4], "precision": "fp32"},
-    "trackers": {"episodes": {}, "visits": {"cell": "round", "num_cells": 16, "count_bonus": 0.1}},
+    "trackers": {"visits": {"cell": "round", "num_cells": 16, "count_bonus": 0.1}},
     "evaluation": {"during": "off", "after_training": False},
     "checkpoints": {"every": 8},
 }
