@@ -183,10 +183,10 @@ def _generators(env: Any) -> list[bytes]:
         if id(each) in seen or isinstance(each, type | ModuleType | Space):
             continue
         seen.add(id(each))
-        if isinstance(each, np.random.RandomState | np.random.Generator):
-            is_old = isinstance(each, np.random.RandomState)
-            state = each.get_state() if is_old else each.bit_generator.state
-            found[id(each)] = pickle.dumps(state)
+        if isinstance(each, np.random.Generator):
+            found[id(each)] = pickle.dumps(each.bit_generator.state)
+        elif isinstance(each, np.random.RandomState):
+            found[id(each)] = pickle.dumps(each.get_state())
         elif isinstance(each, random.Random):
             found[id(each)] = pickle.dumps(each.getstate())
         elif isinstance(each, Mapping):
