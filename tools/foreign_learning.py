@@ -2,9 +2,9 @@
 
 ``python -m tools.foreign_learning`` trains each task with each seed by the options of
 ``training/configs/foreign.yaml``, one run after the other, each on one core. Where a task is
-compared, Stable-Baselines3's PPO trains too: as many decisions, with the same network, batches and
-epochs. A run that has been evaluated is not trained again, one that was stopped goes on, and the
-record is written after every run.
+compared, Stable-Baselines3's PPO trains too: as many decisions, with the same hidden layers,
+batches and epochs. It flattens images, where ours have convolutions. A run that has been evaluated
+is not trained again, one that was stopped goes on, and the record is written after every run.
 """
 
 from __future__ import annotations

@@ -141,12 +141,12 @@ def taken_at(taken: Sequence[Record]) -> str:
             f"All records are of one kind of processor, {processors.pop()}. "
             f"{_load_before(loads)} They are {', '.join(at)}."
         )
-    said = "; ".join(
-        f"{name} at {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, load "
-        f"{record.head['load']}"
+    said = (
+        f"{name} is of {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, "
+        f"load {record.head['load']}."
         for name, record in zip(named, taken, strict=True)
     )
-    return f"Records are of several runs: {said}."
+    return " ".join(("Records are of several runs.", *said))
 
 
 _BARS = "bars.jsonl"

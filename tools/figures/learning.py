@@ -394,7 +394,7 @@ def _nearest(curve: Sequence[Sequence[float]], steps: int) -> float:
     return min(curve, key=lambda point: abs(point[0] - steps))[1]
 
 
-# Of a task of another package: the measure, its unit, and how it is written.
+# Of a task in an environment of another package: how it is written, and its measure.
 _FOREIGN = {
     "cartpole": ("CartPole-v1", "return"),
     "connect_four": ("connect four of PettingZoo against random", "win"),
