@@ -149,7 +149,7 @@ class ExpertLoss(Auxiliary):
         self.weight, self._lead = self._options.weight_at(done), self._options.lead_at(done)
         self._share = self._options.share_at(done)
         self._kept: list[Kept] = []
-        self._sum, self._count, self._agreed = 0.0, 0, float("nan")
+        self._sum, self._count = 0.0, 0
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
         """Keep the states of some of the decisions; see :meth:`Auxiliary.decide`."""
@@ -280,8 +280,8 @@ class ExpertLoss(Auxiliary):
             *(torch.cat([x.to(rollout.device) for x in parts]) for parts in fields)
         )
 
-    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
-        """Compute the weighted cross-entropy of a part of the answers; None if there are none."""
+    def further(self, minibatch: int) -> Tensor | None:
+        """Return the observations of a part of the answers; None if there are none."""
         samples = self._samples
         if samples is None:
             return None
@@ -290,23 +290,35 @@ class ExpertLoss(Auxiliary):
         index = self._parts[minibatch]
         if not len(index):
             return None
-        obs, mask, target, weight = (x.index_select(0, index) for x in samples)
-        log_probs = masked_log_probs(net.logits(obs), mask)
+        self._part = LabelledDecisions(*(x.index_select(0, index) for x in samples))
+        return self._part.obs
+
+    def loss(self, net: ActorCritic, minibatch: int, logits: Tensor | None = None) -> Tensor | None:
+        """Compute the weighted cross-entropy of a part of the answers; None if there are none."""
+        if logits is None:
+            obs = self.further(minibatch)
+            if obs is None:
+                return None
+            logits = net.logits(obs)
+        _, mask, target, weight = self._part
+        log_probs = masked_log_probs(logits, mask)
         loss = -(weight * (target * log_probs).sum(-1)).mean()
         self._sum += float(loss.detach())
         self._count += 1
-        self._agreed = float((log_probs.argmax(-1) == target.argmax(-1)).float().mean())
+        self._last = log_probs.detach(), target
         return self.weight * loss
 
     def metrics(self) -> dict[str, float]:
-        """Return the loss before its weight, agreement with the answers, and their number.
+        """Return the loss before its weight, the last agreement with answers, and their number.
 
         It ends the iteration.
         """
         samples = self._samples
         metrics = {"expert_samples": 0.0 if samples is None else float(len(samples.mask))}
         if self._count:
-            metrics |= {"expert_loss": self._sum / self._count, "expert_agreement": self._agreed}
+            own, target = self._last
+            agreed = float((own.argmax(-1) == target.argmax(-1)).float().mean())
+            metrics |= {"expert_loss": self._sum / self._count, "expert_agreement": agreed}
         self._iteration += 1
         self._begin_iteration()
         return metrics

@@ -136,21 +136,25 @@ class ActorCritic(nn.Module):
 
     # -- forward ---------------------------------------------------------------------------------
 
-    def forward(self, obs: Tensor, view: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Compute logits (n, A) and values (n,), without a state.
+    def forward(
+        self, obs: Tensor, view: Tensor | None = None, valued: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Compute logits (n, A) and values (k,), without a state.
 
         Parameters
         ----------
         obs : Tensor, shape (n, ...)
-        view : Tensor of uint8, shape (n, view_size), optional
+        view : Tensor of uint8, shape (k, view_size), optional
             What the value network alone sees; left out where values do not matter.
+        valued : int, optional
+            Only the first k observations have a value; default all.
         """
         x = self._encode(obs)
-        seen = self._add_view(x, view)
+        seen = self._add_view(x[:valued], view)
         latent = value_latent = self.policy_tower.layers(x)
         if self.value_tower is not None:
             value_latent = self.value_tower.layers(seen)
-        return self._logits(latent, x), self._values(value_latent)
+        return self._logits(latent, x), self._values(value_latent[:valued])
 
     def logits(self, obs: Tensor) -> Tensor:
         """Compute the logits (n, A) alone, without a state."""

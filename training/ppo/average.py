@@ -72,7 +72,7 @@ class AveragedPolicy(Auxiliary):
             logits = torch.cat([self.net(part)[0] for part in self._obs.split(8192)])
             self._target = masked_log_probs(logits, self._mask)
 
-    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+    def loss(self, net: ActorCritic, minibatch: int, logits: Tensor | None = None) -> Tensor | None:
         """Compute the weighted divergence of a part of the rollout; None without a magnet."""
         if not self._magnet:
             return None

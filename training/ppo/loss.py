@@ -170,10 +170,25 @@ class Auxiliary:
             Minibatches of a pass over it.
         """
 
-    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+    def further(self, minibatch: int) -> Tensor | None:
+        """Return the observations whose logits are all that :meth:`loss` needs of the network.
+
+        The trainer computes their logits in one pass with those of PPO's minibatch, where it can,
+        and gives them to :meth:`loss`, which then returns a loss.
+        """
+        return None
+
+    def loss(self, net: ActorCritic, minibatch: int, logits: Tensor | None = None) -> Tensor | None:
         """Compute the loss beside a minibatch, counted from 0 in each pass; None for none.
 
         It is called in the precision of the trainer, which also differentiates what it returns.
+
+        Parameters
+        ----------
+        net : ActorCritic
+        minibatch : int
+        logits : Tensor, shape (k, A), optional
+            Of what :meth:`further` returned for this minibatch.
         """
         return None
 

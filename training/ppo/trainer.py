@@ -94,6 +94,8 @@ class PPOTrainer(Trainer):
         "advantages": "gae",
         "_evaluate_exactly": "forward",
         "_compute_gradients": "loss",
+        "_evaluate_jointly": "forward",
+        "_further_loss": "loss",
         "backward_from": "backward",
         "_scaled_loss": "loss",
         "_backward": "backward",
@@ -335,7 +337,11 @@ class PPOTrainer(Trainer):
         within_kl = True
         for _ in range(ppo.n_epochs):
             for number, parts in enumerate(self.minibatches.epoch()):
-                terms = self._gradient(parts, objective)
+                further = self._further(parts, number)
+                if further is None:
+                    terms = self._gradient(parts, objective)
+                else:
+                    terms = self._joint_gradient(parts[0], objective, number, further)
                 minibatches += 1
                 if ppo.target_kl is not None:
                     self.ranks.average([terms])  # all stop, or none
@@ -345,7 +351,7 @@ class PPOTrainer(Trainer):
                     self.optimizer.zero_grad(set_to_none=True)
                     within_kl = False
                     break
-                if self._auxiliary is not None:
+                if self._auxiliary is not None and further is None:
                     self._add_auxiliary_gradient(self._auxiliary, number)
                 sums[-1] += self._optimizer_step(watch if minibatches == 1 else None)
             passes.append((minibatches, sums.clone()))
@@ -382,6 +388,48 @@ class PPOTrainer(Trainer):
         shown = None if view is None else diagnostics.sample(view[:-1])
         dead = diagnostics.dead_units(deepcopy(self.net), obs, shown)
         return diagnostics.merged(watch.record(), dead)
+
+    def _further(self, parts: Sequence[MinibatchPart], minibatch: int) -> Tensor | None:
+        """Return what the further loss wants to see in the pass of this minibatch; None if none."""
+        if self._auxiliary is None or not self._closed_form or self.net.is_recurrent:
+            return None
+        if len(parts) != 1 or self.ppo.target_kl is not None:  # which may end the update first
+            return None
+        return self._auxiliary.further(minibatch)
+
+    def _joint_gradient(
+        self, part: MinibatchPart, objective: Objective, minibatch: int, further: Tensor
+    ) -> Tensor:
+        """Add the gradients of PPO and of the further loss; return the terms of PPO's loss.
+
+        One pass, with fewer and larger products than :meth:`_gradient` and
+        :meth:`_add_auxiliary_gradient`, which come to the same but for rounding.
+        """
+        piece, sums = self.rollout.gather(part), np.zeros(len(TERMS))
+        outputs, logits = self._evaluate_jointly(piece, further)
+        gradients = self._compute_gradients(objective, outputs, piece, sums)
+        loss = self._further_loss(minibatch, logits)
+        self.backward_from((*outputs, loss), (*gradients, None))
+        return torch.from_numpy(sums)
+
+    def _evaluate_jointly(
+        self, piece: Piece, further: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        """Compute what :meth:`_evaluate_exactly` does, and the logits of further observations."""
+        count = len(piece.obs)
+        with self._autocast:
+            obs = torch.cat((piece.obs, further.to(piece.obs.dtype)))
+            logits, value = self.net(obs, piece.view, count)
+        own = logits[:count].float().contiguous(), value.float().contiguous()
+        return own, logits[count:]
+
+    def _further_loss(self, minibatch: int, logits: Tensor) -> Tensor:
+        """Compute the further loss from the logits of what it wanted to see."""
+        assert self._auxiliary is not None
+        with self._autocast:
+            loss = self._auxiliary.loss(self.net, minibatch, logits)
+        assert loss is not None  # who wants to see something has a loss
+        return loss
 
     def _add_auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
@@ -420,7 +468,7 @@ class PPOTrainer(Trainer):
         return objective.gradients(*outputs, piece.samples, piece.total, sums)
 
     def backward_from(
-        self, outputs: Sequence[Tensor], gradients: Sequence[Tensor] | None = None
+        self, outputs: Sequence[Tensor], gradients: Sequence[Tensor | None] | None = None
     ) -> None:
         """Add the gradients of the parameters from those by some outputs; 1 by default."""
         torch.autograd.backward(outputs, gradients)

@@ -24,7 +24,7 @@ class Pull(Auxiliary):
         assert rollout.adv.any()
         self.begun.append(minibatches)
 
-    def loss(self, net, minibatch):
+    def loss(self, net, minibatch, logits=None):
         self.minibatches.append(minibatch)
         if minibatch % self.every:
             return None
@@ -67,6 +67,45 @@ def test_its_gradient_is_added_to_that_of_ppo(make_trainer, monkeypatch, compile
         torch.testing.assert_close(with_it, without + extra, rtol=0, atol=1e-6)
 
 
+class Imitate(Pull):
+    """Learns one action in some observations of the rollout."""
+
+    def begin(self, rollout, minibatches):
+        super().begin(rollout, minibatches)
+        self.obs = rollout.obs[:-1].flatten(0, 1)[:24].clone()
+        self.given = []
+
+    def further(self, minibatch):
+        return self.obs[minibatch % 4 :: 4]
+
+    def loss(self, net, minibatch, logits=None):
+        self.given.append(logits is not None)
+        if logits is None:
+            logits = net.logits(self.further(minibatch))
+        return -logits.float().log_softmax(-1)[:, 0].mean()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_one_pass_for_both_losses_has_the_gradients_of_two(make_trainer, monkeypatch, precision):
+    joint, apart = (
+        make_trainer(Corridor(8), auxiliary=Imitate(), precision=precision) for _ in range(2)
+    )
+    apart._further = lambda parts, minibatch: None
+    ours, theirs = (gradients_of(trainer, monkeypatch) for trainer in (joint, apart))
+    assert all(joint._auxiliary.given)
+    assert not any(apart._auxiliary.given)
+    scale = 2e-2 if precision == "bf16" else 1e-5
+    for one, other in zip(ours[0], theirs[0], strict=True):
+        torch.testing.assert_close(one, other, rtol=scale, atol=scale * float(other.abs().max()))
+
+
+@pytest.mark.parametrize("option", [{"target_kl": 1e9}, {"micro_batch": 8}])
+def test_two_passes_where_one_would_not_do(make_trainer, option):
+    trainer = make_trainer(Corridor(8), auxiliary=Imitate(), **option)
+    trainer.iterate()
+    assert not any(trainer._auxiliary.given)
+
+
 def test_it_sees_every_step_and_every_minibatch(make_trainer):
     pull = Pull(every=3)
     trainer = make_trainer(Corridor(8), auxiliary=pull, batch_size=32, n_epochs=3)
@@ -96,7 +135,7 @@ def test_one_that_does_nothing_of_its_own_changes_nothing(make_trainer):
 
 def test_one_that_has_nothing_to_say_changes_nothing(make_trainer):
     plain, idle = make_trainer(Corridor(8)), make_trainer(Corridor(8), auxiliary=Pull(every=10**9))
-    idle._auxiliary.loss = lambda net, minibatch: None
+    idle._auxiliary.loss = lambda net, minibatch, logits=None: None
     for _ in range(2):
         ours, theirs = idle.iterate()["train"], plain.iterate()["train"]
         assert {k: v for k, v in ours.items() if k != "pulls"} == theirs

@@ -175,7 +175,7 @@ class Hindsight(Auxiliary):
         self._minibatches = minibatches
         self._sum, self._count = torch.zeros((), device=rollout.device), 0
 
-    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+    def loss(self, net: ActorCritic, minibatch: int, logits: Tensor | None = None) -> Tensor | None:
         """Return the weighted loss of a part of the samples; None if there are too few."""
         samples = self._samples
         if minibatch == 0:
