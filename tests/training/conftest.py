@@ -63,10 +63,16 @@ def tiny_config(tmp_path_factory, trainer):
 
 
 @pytest.fixture(scope="session")
-def train(tiny_config):
-    """Call the command line of training in this process; returns the exit status."""
+def train(tiny_config, tmp_path_factory):
+    """Call the command line of training in this process; returns the exit status.
+
+    ``config`` is a file or what it would hold; None goes on with a run.
+    """
 
     def call(runs, name, *flags, config=tiny_config, evaluation=False):
+        if isinstance(config, dict):
+            values, config = config, tmp_path_factory.mktemp("config") / "config.json"
+            config.write_text(json.dumps(values))
         given = ["--config", str(config)] if config else []
         given += [] if evaluation else ["--no-evaluation"]
         return main([*given, "--runs", str(runs), "--name", name, *map(str, flags)])

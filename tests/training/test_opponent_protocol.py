@@ -27,23 +27,13 @@ from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.sections import EARLIER_SETS
-from training.train import main
 
 BOTS = ["fast", "slow", "random"]  # the strongest first
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    third_game.register()
-    yield
-    third_game.unregister()
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 def train(runs, name, *flags, **options):
-    config = runs / f"{name}.json"
-    config.write_text(json.dumps(TINY_DUEL | options))
-    given = ["--config", config, "--runs", runs, "--name", name, *flags]
-    return main([str(word) for word in given])
+    return third_game.train(runs, name, *flags, **TINY_DUEL | options)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from training.run import checkpoint, files
 from training.run.config import RunConfig
 from training.run.engine import restore_seating
 from training.run.envs import build, make_engine, make_lanes, make_seated, with_seating
-from training.train import main
 
 VERSUS = "DrMarioVersus-v0"
 DQN = {
@@ -37,21 +36,13 @@ TRAINERS = {
     "dqn": {"dqn": DQN},
     "ensemble": {"ensemble": {"seeds": [1, 2]}, "ppo": TINY["ppo"] | {"batch_size": 32}},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    third_game.register()
-    yield
-    third_game.unregister()
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 def train(runs, name, *flags, **options):
-    config, by_ppo = runs / f"{name}.json", options.get("trainer") != "dqn"
+    by_ppo = options.get("trainer") != "dqn"
     tiny = {key: value for key, value in TINY_DUEL.items() if key != "ppo" or by_ppo}
-    config.write_text(json.dumps(tiny | options))
-    given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
-    return main([str(word) for word in given])
+    return third_game.train(runs, name, "--no-evaluation", *flags, **tiny | options)
 
 
 def play(engine, steps, seed=3):

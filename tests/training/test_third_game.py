@@ -22,18 +22,10 @@ from training.games.prospector import protocol
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
-from training.train import main
 
 TRAINERS = ("native", "sb3")
 every_trainer = pytest.mark.parametrize("trainer", TRAINERS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    """The race is a game while these tests run."""
-    third_game.register()
-    yield
-    third_game.unregister()
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +34,8 @@ def runs(tmp_path_factory):
 
 
 def train(runs, name, trainer, *flags, **options):
-    config = runs / f"{name}.json"
-    config.write_text(json.dumps(TINY | {"trainer": trainer} | options))
-    given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
-    return main([str(word) for word in given])
+    values = TINY | {"trainer": trainer} | options
+    return third_game.train(runs, name, "--no-evaluation", *flags, **values)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Networks that learn from a bot alone, and runs that say which games they play."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from tests.needs import needs_core
 from tests.tables import walk
 from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
-from training.expert.run import check, make_trainer
+from training.expert.run import make_trainer
 from training.expert.teacher import PlayerTeacher, make_teacher
 from training.games.drmario.splits import seeds_for
 from training.nets.actor_critic import ActorCritic
@@ -162,9 +161,10 @@ def test_episodes_are_games_of_the_part_that_is_asked_for(part):
         ({"teacher": "nobody"}, "bot 'nobody'"),
         ({"teacher": "heuristic"}, "bot 'heuristic'"),
         ({"teacher": "pretrained/skullking-ppo"}, "SkullKing"),
+        ({"teacher": "search:greedy,worlds=nothing"}, "worlds"),
         ({"seeds": "nothing"}, "expert.seeds='nothing' is not possible: part"),
     ],
-    ids=["unknown", "a bot of another game", "an agent of another game", "seeds"],
+    ids=["unknown", "a bot of another game", "an agent of another game", "a search", "seeds"],
 )
 def test_teachers_and_seeds_that_cannot_be_are_refused(tmp_path, capsys, expert, says):
     assert train(tmp_path, "run", **expert) == 2
@@ -286,19 +286,3 @@ def test_each_pass_over_the_answers_has_an_order_of_its_own():
     trainer.close()
     assert len({tuple(order) for order in orders}) == 3
     assert [sorted(order) for order in orders] == [list(range(len(orders[0])))] * 3
-
-
-@pytest.mark.parametrize(
-    ("expert", "says"),
-    [
-        ({"teacher": "nobody"}, "bot 'nobody'"),
-        ({"seeds": "nothing"}, "expert.seeds='nothing'"),
-        ({"teacher": "search:greedy,worlds=nothing"}, "worlds"),
-    ],
-)
-def test_what_cannot_be_taught_is_refused_before_a_run_is_made(expert, says):
-    config = RunConfig.from_mapping(config_of(**expert))
-    engine = make_engine(ENV, config.num_envs, config.env_options)
-    check(RunConfig.from_mapping(config_of()), engine)
-    with pytest.raises(ConfigError, match=re.escape(says)):
-        check(config, engine)
