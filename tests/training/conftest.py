@@ -1,12 +1,13 @@
 """Tiny runs that the tests of this folder share."""
 
 import json
+from functools import partial
 
 import pytest
 
 from fastenv import backend, notices, numba_cache, ticker
+from tests.training import begun
 from training.nets import precision
-from training.train import main
 
 TINY = {
     "env": "SkullKingWorker-v0",
@@ -63,21 +64,9 @@ def tiny_config(tmp_path_factory, trainer):
 
 
 @pytest.fixture(scope="session")
-def train(tiny_config, tmp_path_factory):
-    """Call the command line of training in this process; returns the exit status.
-
-    ``config`` is a file or what it would hold; None goes on with a run.
-    """
-
-    def call(runs, name, *flags, config=tiny_config, evaluation=False):
-        if isinstance(config, dict):
-            values, config = config, tmp_path_factory.mktemp("config") / "config.json"
-            config.write_text(json.dumps(values))
-        given = ["--config", str(config)] if config else []
-        given += [] if evaluation else ["--no-evaluation"]
-        return main([*given, "--runs", str(runs), "--name", name, *map(str, flags)])
-
-    return call
+def train(tiny_config):
+    """Call the command line of training in this process, by default for the tiny run."""
+    return partial(begun.train, config=tiny_config)
 
 
 @pytest.fixture(scope="session")

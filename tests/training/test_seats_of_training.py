@@ -8,7 +8,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
-from tests.training import manifests, third_game
+from tests.training import begun, manifests, third_game
 from tests.training.left import newest
 from tests.training.third_game import DUEL, ENV, TINY, TINY_DUEL
 from training import load_policy
@@ -42,7 +42,7 @@ known = pytest.fixture(third_game.known, scope="module", autouse=True)
 def train(runs, name, *flags, **options):
     by_ppo = options.get("trainer") != "dqn"
     tiny = {key: value for key, value in TINY_DUEL.items() if key != "ppo" or by_ppo}
-    return third_game.train(runs, name, "--no-evaluation", *flags, **tiny | options)
+    return begun.train(runs, name, *flags, config=tiny | options)
 
 
 def play(engine, steps, seed=3):

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.slow import late
-from tests.training import third_game
+from tests.training import begun, third_game
 from tests.training.left import newest
 from tests.training.left import timeless as lines
 from tests.training.third_game import ENV, TINY
@@ -34,8 +34,7 @@ def runs(tmp_path_factory):
 
 
 def train(runs, name, trainer, *flags, **options):
-    values = TINY | {"trainer": trainer} | options
-    return third_game.train(runs, name, "--no-evaluation", *flags, **values)
+    return begun.train(runs, name, *flags, config=TINY | {"trainer": trainer} | options)
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +80,11 @@ def test_variants_of_it_are_compared(finished):
     assert set(report["compared"]["against random"]["slow"]) >= measures
 
 
-def test_what_other_games_have_is_refused(finished, capsys):
+def test_what_other_games_have_is_refused(finished, tmp_path, capsys):
     assert milestones.main([str(finished / "native")]) == 2
     assert "has no milestones" in capsys.readouterr().err
-    assert protocol.main(["--config", str(finished / "native.json"), "--runs", str(finished)]) == 2
+    (tmp_path / "race.json").write_text(json.dumps(TINY))
+    assert protocol.main(["--config", str(tmp_path / "race.json"), "--runs", str(tmp_path)]) == 2
     assert "has no protocol over training seeds" in capsys.readouterr().err
 
 

@@ -6,14 +6,12 @@ same race for a game that names its players and the one that plays unless anothe
 knows nothing of it.
 """
 
-import json
 import sys
 
 from fastenv import Game, registry
 from fastenv import games as envs
 from tests.race import with_spec, without_scalars
 from training.run import games
-from training.train import main
 
 ENV = "Race-v0"
 DUEL = "Duel-v0"
@@ -69,11 +67,3 @@ def known():
     register()
     yield
     unregister()
-
-
-def train(runs, name, *flags, **options):
-    """Train with options that are written down; return the exit status."""
-    config = runs / f"{name}.json"
-    config.write_text(json.dumps(options))
-    given = ["--config", config, "--runs", runs, "--name", name, *flags]
-    return main([str(word) for word in given])

@@ -1,7 +1,5 @@
 """Networks that learn from a bot alone, and runs that say which games they play."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -10,6 +8,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.tables import walk
+from tests.training import begun
 from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
 from training.expert.run import make_trainer
@@ -19,7 +18,6 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.train import main
 
 pytestmark = needs_core
 ENV = "DrMarioPlacement-v0"
@@ -44,10 +42,8 @@ def config_of(**expert):
 
 
 def train(runs, name, *flags, **expert):
-    path = runs / "options.json"
-    path.write_text(json.dumps(config_of(**expert)))
-    words = ["--runs", str(runs), "--name", name, "--no-evaluation", *map(str, flags)]
-    return main(words if "--resume" in flags else [*words, "--config", str(path)])
+    config = None if "--resume" in flags else config_of(**expert)
+    return begun.train(runs, name, *flags, config=config)
 
 
 def trainer_of(**expert):
@@ -176,9 +172,7 @@ def test_teachers_and_seeds_that_cannot_be_are_refused(tmp_path, capsys, expert,
 
 def test_a_game_that_does_not_split_its_seeds_says_so(tmp_path, capsys):
     values = {"env": "SkullKingFlat-v0", "trainer": "expert", "expert": {"seeds": "tuning"}}
-    path = tmp_path / "options.json"
-    path.write_text(json.dumps(values))
-    assert main(["--runs", str(tmp_path), "--config", str(path), "--name", "run"]) == 2
+    assert begun.train(tmp_path, "run", config=values) == 2
     assert "expert.seeds='tuning' is not possible: this game does not split" in (
         capsys.readouterr().err
     )
