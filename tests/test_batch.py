@@ -10,6 +10,7 @@ from numba import types
 
 from fastenv.game import Compiled
 from fastenv.memory import Buffers
+from fastenv.numba_cache import cached_cfunc
 from fastenv.paths import as_compiled
 from fastenv.rng import Rng
 from tests.loops import Loop, buffers, copied
@@ -170,7 +171,7 @@ def test_only_wanted_columns_are_written_in_the_wanted_order(info, terms, num_th
     assert ended
 
 
-@nb.cfunc(types.int32(*[types.voidptr] * 5))
+@cached_cfunc(types.int32(*[types.voidptr] * 5))
 def free_gift(row, derived, shared, reward_out, terms_out):
     """Pay 5, sometimes 6, for nothing that the agent has decided."""
     s, out = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(reward_out, (2,), np.float64)

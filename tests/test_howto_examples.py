@@ -1,12 +1,11 @@
 """The Python examples of docs/howto/ run as they stand; agents.md has a test of its own."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.processes import run_python
 
 pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
@@ -31,15 +30,7 @@ def examples_of(page):
 def run(*texts, folder=ROOT):
     """Run texts in one process, each with names of its own; each prints one line."""
     code = "\n".join(f"exec({text!r}, {{'__name__': '__main__'}})" for text in texts)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python("-c", code, cwd=folder)
     assert len(done.stdout.splitlines()) == len(texts), done.stdout
 
 

@@ -20,6 +20,7 @@ from fastenv.gameboy.config import GameBoyConfig
 from fastenv.prospector.config import ProspectorConfig
 from fastenv.registry import make_game
 from fastenv.skullking.config import SkullKingConfig
+from tests.processes import run_python
 from tests.tables import walk
 from tests.test_files import DEEP, HUGE, VALUES
 
@@ -210,10 +211,7 @@ def test_an_interrupt_of_a_command_is_an_exception_again():
         "command.main(['play', '--seed', '-1'])\n"
         "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert found.stdout.split() == ["True", "True"]
+    assert run_python("-c", program).stdout.split() == ["True", "True"]
 
 
 def test_programs_of_others_keep_their_interrupts(tmp_path):
@@ -223,13 +221,7 @@ def test_programs_of_others_keep_their_interrupts(tmp_path):
         "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     )
     path = os.pathsep.join([str(tmp_path), os.getcwd()])
-    found = subprocess.run(
-        [sys.executable, "-m", "mine.train", "-m", "fastenv"],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    found = run_python("-m", "mine.train", "-m", "fastenv", PYTHONPATH=path)
     assert found.stdout == "True\n"
 
 

@@ -4,9 +4,7 @@ import errno
 import importlib.util
 import itertools
 import multiprocessing
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
 from fastenv import notices, numba_cache, ticker
 from fastenv.numba_cache import compile_clock, compile_notice
+from tests.processes import run_python
 from tests.slow import diagonal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -141,14 +140,8 @@ def test_a_field_that_moves_in_another_file_is_read_where_it_is(tmp_path):
     (package / "kernels.py").write_text(READER)
     for names, hits in ((("lives", "score"), 0), (("score", "lives"), 0), (("score", "lives"), 1)):
         (package / "layout.py").write_text(LAYOUT.format(*names))
-        done = subprocess.run(
-            [sys.executable, "-c", RUN],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-            capture_output=True,
-            text=True,
-        )
-        assert done.stdout.split() == ["3", str(hits)], done.stderr
+        done = run_python("-c", RUN, cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+        assert done.stdout.split() == ["3", str(hits)]
 
 
 def nowhere(monkeypatch):
@@ -209,9 +202,9 @@ mask = np.array([[False, True]])
 draw_rows(np.zeros((1, 2), np.float32), mask, np.zeros(1, np.float32), action, logp)
 print(action[0], logp[0])
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    *names, result = done.stdout.splitlines() or [""]
-    assert result == "1 0.0", done.stderr
+    done = run_python("-c", code)
+    *names, result = done.stdout.splitlines()
+    assert result == "1 0.0"
     assert len(names) > 10
     assert done.stderr.count("cannot be used") == 1
 

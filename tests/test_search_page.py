@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from tests.needs import needs_core
 
 pytest.importorskip("torch")
 
+from tests.processes import run_python
 from training.search.options import SearchOptions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,15 +24,7 @@ LISTINGS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(LISTINGS)))
 def test_listing_runs(number):
-    done = subprocess.run(
-        [sys.executable, "-c", LISTINGS[number]],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert run_python("-c", LISTINGS[number]).stdout
 
 
 def test_options_that_the_pages_name_are_options():

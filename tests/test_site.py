@@ -10,7 +10,7 @@ import pytest
 import fastenv
 from fastenv.registry import short_id
 from tests.tables import walk
-from tools.site import commands, history, outside
+from tools.site import commands, outside
 from tools.site.pages import CODE, CUT, ROOT, Site, sections, with_one_title
 from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
 
@@ -160,6 +160,8 @@ def test_what_comes_from_elsewhere_is_found(tmp_path: Path) -> None:
 
 
 def test_the_history_draws_what_was_recorded_twice(tmp_path: Path) -> None:
+    from tools.site import history  # with Matplotlib, which no other test imports
+
     rows = [
         {"created": f"2026-01-0{day}T00:00:00Z", "cpu_model": "X", "noisy": day == 2, "ran": ran}
         for day in (1, 2)
@@ -176,6 +178,8 @@ def test_the_history_draws_what_was_recorded_twice(tmp_path: Path) -> None:
 
 
 def test_the_page_of_the_history_shows_every_picture(tmp_path: Path) -> None:
+    from tools.site import history
+
     history.write(tmp_path)
     shown = re.findall(r"\((history-[\w-]+\.svg)\)", (tmp_path / "history.md").read_text())
     assert sorted(shown) == sorted(path.name for path in tmp_path.glob("*.svg"))

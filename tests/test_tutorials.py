@@ -3,17 +3,15 @@
 Those of the pages on new games and on search have tests of their own.
 """
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.needs import needs_core
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -60,15 +58,6 @@ def test_listing_of_the_first_steps_runs(number: int, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out
 
 
-def run(words: list[str], folder: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    assert done.stdout
-
-
 @needs_core
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SHORTER)
@@ -77,7 +66,7 @@ def test_the_page_followed_step_by_step(page: str, tmp_path: Path) -> None:
         pytest.importorskip(module)
     for kind, text in steps_of(page):
         if kind == "python":
-            run([sys.executable, "-c", text], tmp_path)
+            assert run_python("-c", text, cwd=tmp_path).stdout
             continue
         for line in text.splitlines():
             command, *words = shlex.split(line)
@@ -85,5 +74,5 @@ def test_the_page_followed_step_by_step(page: str, tmp_path: Path) -> None:
                 shutil.copy(ROOT / words[0], tmp_path / words[1])
                 continue
             assert command == "python", line
-            run([sys.executable, *words], tmp_path)
+            assert run_python(*words, cwd=tmp_path).stdout
     assert [name for name in WRITTEN[page] if not (tmp_path / name).exists()] == []

@@ -5,19 +5,10 @@ import pytest
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ResetNeededError, StateError
-from tests.race import BACKENDS, N, engine_of, everything
+from tests.race import N, engine_of, everything
 from tests.tables import walk
+from tests.test_ugly_actions import endless, every_backend
 from tests.toy import RaceGame
-
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
-
-
-def endless():
-    """Return a list that holds itself."""
-    made = []
-    made.append(made)
-    return made
-
 
 SELECTIONS = {
     "a lane less": lambda: np.ones(N - 1, bool),

@@ -9,7 +9,7 @@ from tests.needs import FASTEST
 from tests.nim import NimGame
 from tests.race import HERE, engine_of, everything
 from tests.tables import walk
-from tests.test_ugly_calls import endless
+from tests.test_ugly_actions import endless
 from tests.toy import RaceGame, WalkGame
 
 N = 5

@@ -2,8 +2,6 @@
 
 import pickle
 import re
-import subprocess
-import sys
 
 import gymnasium
 import numpy as np
@@ -19,6 +17,7 @@ from gymnasium.wrappers import vector as wrappers
 import fastenv
 from fastenv.verify import draw_options
 from tests.api.short import IDS, short
+from tests.processes import run_python
 from tests.slow import diagonal, late
 
 BACKENDS = ("reference", "numba", "cython", "fast")
@@ -251,8 +250,7 @@ for env_id in ("SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0"):
 
 
 def test_text_needs_no_pillow_and_pictures_say_what_to_install():
-    done = subprocess.run([sys.executable, "-c", WITHOUT_PILLOW], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_python("-c", WITHOUT_PILLOW)
 
 
 @every_id
@@ -268,8 +266,7 @@ def test_ids_are_registered_once_and_without_an_import():
     fastenv.games.register_envs()  # again: no warning, which would be an error here
     code = "import gymnasium; e = gymnasium.make('fastenv:fastenv/SkullKingWorker-v0'); "
     code += "e.reset(seed=0); print(e.spec.id)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "fastenv/SkullKingWorker-v0"
+    assert run_python("-c", code).stdout.strip() == "fastenv/SkullKingWorker-v0"
 
 
 def test_the_plugin_entry_point_names_the_same_ids():

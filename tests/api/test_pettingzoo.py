@@ -85,27 +85,23 @@ def play(env, rng, steps=10_000):
 
 
 @each_game
-def test_api(env_id, capsys):
+@pytest.mark.parametrize(
+    ("make", "suite"),
+    [(aec_env, suites.api_test), (parallel_env, suites.parallel_api_test)],
+)
+def test_api(env_id, make, suite, capsys):
     with only_dict_observations():
-        suites.api_test(made(aec_env, env_id), num_cycles=100)
+        suite(made(make, env_id), num_cycles=100)
     assert "Passed" in capsys.readouterr().out
 
 
 @each_game
-def test_seeds(env_id):
-    suites.seed_test(lambda: made(aec_env, env_id), num_cycles=30)
-
-
-@each_game
-def test_parallel_api(env_id, capsys):
-    with only_dict_observations():
-        suites.parallel_api_test(made(parallel_env, env_id), num_cycles=100)
-    assert "Passed" in capsys.readouterr().out
-
-
-@each_game
-def test_parallel_seeds(env_id):
-    suites.parallel_seed_test(lambda: made(parallel_env, env_id), num_cycles=30)
+@pytest.mark.parametrize(
+    ("make", "suite"),
+    [(aec_env, suites.seed_test), (parallel_env, suites.parallel_seed_test)],
+)
+def test_seeds(env_id, make, suite):
+    suite(lambda: made(make, env_id), num_cycles=30)
 
 
 # -- one after the other, and all at once ----------------------------------------------------------

@@ -22,3 +22,10 @@ def assert_same(machine, console, drawn):
     if drawn:
         picture = np.frombuffer(bytes(machine.ppu.picture), np.uint8).reshape(144, 160)
         np.testing.assert_array_equal(picture, console.picture)
+
+
+def run_alike(machine, console, drawn=False):
+    """Run both implementations for a frame, and compare them."""
+    machine.run_frame(drawn)
+    console.run_frame(drawn)
+    assert_same(machine, console, drawn)

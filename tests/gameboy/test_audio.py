@@ -6,8 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fastenv
 from fastenv.errors import ConfigError, StateError
@@ -21,12 +19,12 @@ from fastenv.gameboy.tables import FRAME, IO, M_CYCLE, SAMPLE, SAMPLES
 from fastenv.gameboy.validate_machine import validate_rows
 from fastenv.gameboy.wav import save_wav
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import RANDOMS, assert_same
+from tests.gameboy.machines import assert_same
 from tests.gameboy.test_validate import CARTRIDGE, random_row
 from tests.needs import needs_core
 from tests.slow import diagonal, every, late, together
 from tests.tables import walk
-from tools.gameboy.generators.sound import heard_parts, sounding
+from tools.gameboy.generators.sound import sounding
 from tools.gameboy.machines import build
 
 NR43, NR50, NR51, NR52 = 0xFF22, 0xFF24, 0xFF25, 0xFF26
@@ -358,27 +356,6 @@ def test_a_channel_whose_time_is_over_says_0():
 
 def samples_of(machine):
     return np.array(machine.samples).reshape(SAMPLES, 2)
-
-
-@needs_core
-@pytest.mark.parity
-@settings(max_examples=3, deadline=None, print_blob=True)
-@given(RANDOMS, st.integers(1, 3))
-def test_reference_and_core_make_the_same_samples(programs, reload):
-    """Let both play three frames, and put the reference's machine aside and back every so often."""
-    from fastenv.gameboy.console import Console
-
-    cartridge = sounding(heard_parts(programs))
-    machine = Machine(cartridge, fixed_frames=True, audio=True)
-    console = Console(cartridge, pack(machine), fixed_frames=True, audio=True)
-    for frame in range(3):
-        machine.run_frame(draw=False)
-        console.run_frame(draw=False)
-        np.testing.assert_array_equal(samples_of(machine), console.samples[0])
-        assert_same(machine, console, drawn=False)
-        validate_rows(console.row, cartridge)
-        if frame % reload == 0:
-            machine = unpack(console.row, cartridge, fixed_frames=True, audio=True)
 
 
 # A melody: both squares with envelope and sweep, a wave, a noise, and a wait of 40,000 T.

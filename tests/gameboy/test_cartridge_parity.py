@@ -6,7 +6,7 @@ import pytest
 
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
-from tests.gameboy.machines import assert_same
+from tests.gameboy.machines import assert_same, run_alike
 from tests.needs import needs_core
 from tests.slow import late
 from tests.tables import walk
@@ -68,9 +68,7 @@ def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
     cartridge = build(program, kind=0x03, ram=1)
     machine = Machine(cartridge)
     twin = console(cartridge, pack(machine))
-    machine.run_frame(draw=False)
-    twin.run_frame(draw=False)
-    assert_same(machine, twin, drawn=False)
+    run_alike(machine, twin)
     assert (machine.bus.cart.ram[0x7FF], machine.bus.cart.ram[0]) == (0x3C, 0xC9)
     assert machine.bus.wram[0x1000] == 1
 
@@ -84,9 +82,7 @@ def test_a_program_runs_in_the_half_bytes_of_an_mbc2(console):
         machine = machine_with_memory(build(program, kind=0x06, patches=patches), seed)
         twin = console(machine.cartridge, pack(machine))
         for _ in range(2):
-            machine.run_frame(draw=False)
-            twin.run_frame(draw=False)
-            assert_same(machine, twin, drawn=False)
+            run_alike(machine, twin)
 
 
 def test_dma_copies_what_an_mbc2_shows(console):
@@ -96,7 +92,5 @@ def test_dma_copies_what_an_mbc2_shows(console):
     machine = machine_with_memory(cartridge, 5)
     twin = console(cartridge, pack(machine))
     for _ in range(2):
-        machine.run_frame(draw=False)
-        twin.run_frame(draw=False)
-        assert_same(machine, twin, drawn=False)
+        run_alike(machine, twin)
     assert bytes(machine.ppu.oam) == bytes(0xF0 | byte for byte in machine.bus.cart.ram[:160])

@@ -2,18 +2,16 @@
 
 import random
 
-import numpy as np
 import pytest
 
 from fastenv.errors import StateError
-from fastenv.gameboy.position import pack, unpack
+from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Link, Machine
 from fastenv.gameboy.tables import FRAME, IO
 from tests.needs import needs_core
-from tests.slow import every
 from tests.tables import walk
 from tools.gameboy.generators.serial import hammering_cartridge
-from tools.gameboy.machines import build, differences, machine_with_memory
+from tools.gameboy.machines import build, differences
 
 FIXED = {"fixed_frames": True}
 IDLE = b"\x18\xfe"
@@ -118,51 +116,6 @@ def test_a_listener_sees_a_bit_in_the_machine_cycle_in_which_it_leaves(after):
 
 
 # -- against the core ------------------------------------------------------------------------------
-
-
-def run_both(link, twins, frames, rng):
-    """Run both implementations frame by frame, with keys, drawing and reloading as they come."""
-    for _ in range(frames):
-        for machine, console in zip(link.machines, twins.consoles, strict=True):
-            keys = rng.randrange(256)
-            machine.press(keys)
-            console.press(keys)
-        drawn = rng.random() < 0.3
-        link.run_frame(drawn)
-        twins.run_frame(drawn)
-        for machine, console in zip(link.machines, twins.consoles, strict=True):
-            row = pack(machine)
-            assert row.tobytes() == console.row.tobytes(), differences(row, console.row)
-            if drawn:
-                shown = np.frombuffer(bytes(machine.ppu.picture), np.uint8)
-                np.testing.assert_array_equal(shown, console.picture.reshape(-1))
-        if rng.random() < 0.3:
-            link = Link(
-                tuple(unpack(pack(each), each.cartridge, **FIXED) for each in link.machines)
-            )
-    return link
-
-
-def random_pair(seed):
-    """Return two machines whose programs hammer the port, and their twins on the core."""
-    from fastenv.gameboy.console import Console, LinkedConsoles
-
-    rng = random.Random(seed)
-    machines = [
-        machine_with_memory(hammering_cartridge(rng, rng.choice([15, 60])), k, **FIXED)
-        for k in (seed, seed + 1)
-    ]
-    skips = rng.random() < 0.5
-    twins = [Console(each.cartridge, pack(each), skips, **FIXED) for each in machines]
-    return Link(tuple(machines)), LinkedConsoles(tuple(twins)), rng
-
-
-@needs_core
-@pytest.mark.parity
-@walk("seed", every(3, range(6)))
-def test_core_and_reference(seed):
-    link, twins, rng = random_pair(seed)
-    run_both(link, twins, 3, rng)
 
 
 @needs_core

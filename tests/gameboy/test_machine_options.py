@@ -11,7 +11,7 @@ from fastenv.gameboy.position import pack, power_up_row
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import FRAME
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import assert_same
+from tests.gameboy.machines import run_alike
 from tests.needs import needs_core
 from tests.slow import diagonal
 from tests.tables import walk
@@ -151,9 +151,7 @@ def test_fixed_frames_end_amid_a_picture(turns, then):
     dots, lines = set(), set()
     for number in range(8):
         draw = number % 3 == 1
-        machine.run_frame(draw)
-        console.run_frame(draw)
-        assert_same(machine, console, draw)
+        run_alike(machine, console, draw)
         assert 0 <= console.row["cyc"][0] - (number + 1) * FRAME < 24
         dots.add(int(console.row["dot"][0]) // 456)
         lines.add(int(console.row["window_line"][0]))

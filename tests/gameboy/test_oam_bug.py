@@ -1,19 +1,11 @@
 """OAM that is spoilt while the display searches it (docs/gameboy.md, 9.1)."""
 
-import random
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import LINE
-from tests.gameboy.machines import RANDOMS, assert_same
-from tests.needs import needs_core
 from tests.tables import walk
-from tools.gameboy.generators.display import spoiling_cartridge
-from tools.gameboy.machines import build, machine_with_memory
+from tools.gameboy.machines import build
 
 
 @pytest.fixture
@@ -133,25 +125,3 @@ def test_what_an_instruction_spoils(name, monkeypatch):
         start = machine.bus.cyc
         machine.cpu.step()
     assert found == wanted
-
-
-# -- both implementations --------------------------------------------------------------------------
-
-
-@needs_core
-@pytest.mark.parity
-@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=6)
-def test_programs_that_spoil_oam(programs, seed):
-    from fastenv.gameboy.console import Console
-
-    rng = random.Random(seed)
-    cartridge = spoiling_cartridge(programs, 60)
-    machine = machine_with_memory(cartridge, seed)
-    machine.ppu.lcdc = rng.choice([0x93, 0x97])
-    console = Console(cartridge, pack(machine), skip_idle=rng.random() < 0.5)
-    for _ in range(2):
-        drawn = rng.random() < 0.5
-        machine.run_frame(drawn)
-        console.run_frame(drawn)
-        assert_same(machine, console, drawn)

@@ -4,18 +4,17 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
-from tests.gameboy.machines import assert_same, cartridges
+from tests.gameboy.machines import assert_same, cartridges, run_alike
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
-from tools.gameboy.generators.programs import byte_cartridge
-from tools.gameboy.machines import HANDLER, build, differences, machine_with_memory, reloaded
+from tools.gameboy.machines import HANDLER, build, differences, machine_with_memory
 
 pytestmark = [needs_core, pytest.mark.parity]
 
@@ -25,40 +24,6 @@ def console():
     from fastenv.gameboy.console import Console
 
     return Console
-
-
-def run_both(machine, console, frames, rng):
-    """Run both a frame at a time, with keys, drawing and reloading as they come."""
-    for _ in range(frames):
-        if rng.random() < 0.5:
-            keys = rng.randrange(256)
-            machine.press(keys)
-            console.press(keys)
-        drawn = rng.random() < 0.5
-        machine.run_frame(drawn)
-        console.run_frame(drawn)
-        assert_same(machine, console, drawn)
-        if rng.random() < 0.2:
-            machine = reloaded(machine)
-
-
-def run_random_program(console, cartridge, seed, frames):
-    rng = random.Random(seed)
-    options = {"strict_video_access": rng.random() < 0.8, "fixed_frames": rng.random() < 0.4}
-    machine = machine_with_memory(cartridge, seed, **options)
-    twin = console(cartridge, pack(machine), rng.random() < 0.5, **options)
-    run_both(machine, twin, frames, rng)
-
-
-@given(cartridge=cartridges(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=8)
-def test_random_programs(console, cartridge, seed):
-    run_random_program(console, cartridge, seed, frames=3)
-
-
-@walk("seed", every(2, range(12)))
-def test_random_bytes_as_a_program(console, seed):
-    run_random_program(console, byte_cartridge(random.Random(seed)), seed, frames=3)
 
 
 # An interrupt at every end of mode 3 keeps in DE where in a long run of NOPs it came.
@@ -76,9 +41,7 @@ def test_ends_of_mode_3_to_the_machine_cycle(console, seed):
     machine.ppu.scx, machine.ppu.oam[::4] = rng.randrange(256), bytes([80, 84, 88, 92] * 10)
     twin = console(cartridge, pack(machine))
     for _ in range(2):
-        machine.run_frame(draw=False)
-        twin.run_frame(draw=False)
-        assert_same(machine, twin, drawn=False)
+        run_alike(machine, twin)
     returns = pack(machine)["wram"][0, :144]
     assert len(set(np.diff(returns.astype(int)))) > 2, "objects delay some lines"
 
@@ -91,9 +54,7 @@ def test_an_interrupt_that_overtakes_another(console):
     cartridge = build(program, patches=[(0x48, KEEP_RETURN), (0x60, keep_order)])
     machine = Machine(cartridge)
     twin = console(cartridge, pack(machine))
-    machine.run_frame(draw=False)
-    twin.run_frame(draw=False)
-    assert_same(machine, twin, drawn=False)
+    run_alike(machine, twin)
     assert len(set(pack(machine)["wram"][0, :256].tolist())) > 2
 
 
@@ -119,9 +80,7 @@ def test_writes_around_the_moment_of_a_copy(console, how, page):
     machine = machine_with_memory(cartridge, page)
     twin = console(cartridge, pack(machine))
     for _ in range(2):  # turning the display off ends the first
-        machine.run_frame(draw=False)
-        twin.run_frame(draw=False)
-        assert_same(machine, twin, drawn=False)
+        run_alike(machine, twin)
 
 
 # Write to a register of the timer after so many NOPs, and keep TIMA and IF, then and a while later.
@@ -141,9 +100,7 @@ def test_writes_around_the_moment_of_an_overflow(console, register, select, serv
     cartridge = build(program + b"\x18\xfe", patches=[(0x50, KEEP_RETURN)])
     machine = Machine(cartridge)
     twin = console(cartridge, pack(machine))
-    machine.run_frame(draw=False)
-    twin.run_frame(draw=False)
-    assert_same(machine, twin, drawn=False)
+    run_alike(machine, twin)
     seen = pack(machine)["wram"][0, 0x1000 : 0x1000 + 24 * 4]
     assert len(set(seen.tolist())) > 2
 

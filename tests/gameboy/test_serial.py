@@ -9,7 +9,7 @@ from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import assert_same
+from tests.gameboy.machines import run_alike
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
@@ -79,9 +79,7 @@ def test_core_and_reference(seed):
     machine = machine_with_memory(hammering_cartridge(rng), seed)
     twin = Console(machine.cartridge, pack(machine))
     for _ in range(2):
-        machine.run_frame(draw=False)
-        twin.run_frame(draw=False)
-        assert_same(machine, twin, drawn=False)
+        run_alike(machine, twin)
         machine = reloaded(machine)
     assert machine.bus.serial.count > 10
 

@@ -11,7 +11,7 @@ from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO, M_CYCLE
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import RANDOMS, assert_same
+from tests.gameboy.machines import RANDOMS, assert_same, run_alike
 from tests.gameboy.test_validate import random_sound
 from tests.needs import needs_core
 from tests.slow import every
@@ -266,9 +266,7 @@ def test_programs_that_touch_the_sound(programs, seed):
         machine = with_sound(machine, seed)
     console = Console(cartridge, pack(machine), skip_idle=rng.random() < 0.5)
     for _ in range(3):
-        machine.run_frame(draw=False)
-        console.run_frame(draw=False)
-        assert_same(machine, console, drawn=False)
+        run_alike(machine, console)
         if rng.random() < 0.5:
             machine = reloaded(machine)
         if rng.random() < 0.3:  # several at once, in which the sound is left alone for long

@@ -1,9 +1,6 @@
 """Properties of docs/skullking.md, 18 that hold for the engine as a whole."""
 
 import hashlib
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ import fastenv
 from fastenv.skullking import tables as t
 from fastenv.skullking.layout import layout
 from fastenv.verify import available, draw_options
+from tests.processes import run_python
 from tests.slow import diagonal, every
 from tests.tables import walk
 
@@ -163,11 +161,8 @@ def digest(backend):
 
 @pytest.mark.slow
 def test_another_process_and_the_reference_play_the_same_game():
-    env = os.environ | {"PYTHONHASHSEED": "77"}
-    out = subprocess.run(
-        [sys.executable, "-c", f"{DIGEST}\nprint(digest({RUNNABLE[-1]!r}))"],
-        env=env, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+    code = f"{DIGEST}\nprint(digest({RUNNABLE[-1]!r}))"
+    out = run_python("-c", code, PYTHONHASHSEED="77").stdout
     names: dict = {}
     exec(DIGEST, names)
     assert out.strip() == names["digest"]("reference")
@@ -179,9 +174,5 @@ def test_another_process_and_the_reference_play_the_same_game():
 
 @pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
-    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.parity.kernels_without_jit"],
-        env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.stdout.strip() == "same", run.stderr
+    run = run_python("-m", "tests.parity.kernels_without_jit", NUMBA_DISABLE_JIT="1")
+    assert run.stdout.strip() == "same"

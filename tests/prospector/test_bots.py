@@ -204,25 +204,31 @@ def decisions(trace, kind):
 
 
 BY_POLICY = {bot.name.lower(): bot for bot in (MINER, SCANNER, TIMER)}
-PLAYED = [path for path in golden.TRACES if golden.Trace(path).meta["policy"] in BY_POLICY]
-ECO = [path for path in golden.TRACES if golden.Trace(path).meta["policy"] == "eco"]
 
 
-def test_golden_decisions_of_bots():
+@pytest.fixture(scope="module")
+def traces():
+    return [golden.Trace(path) for path in golden.TRACES]
+
+
+def test_golden_decisions_of_bots(traces):
     """Every decision of traces that a bot has played, if there are any."""
-    for path in PLAYED:
-        trace = golden.Trace(path)
-        own, done = decisions(trace, BY_POLICY[trace.meta["policy"]])
-        assert (own == done).all(), path.stem
+    for trace in traces:
+        if trace.meta["policy"] in BY_POLICY:
+            own, done = decisions(trace, BY_POLICY[trace.meta["policy"]])
+            assert (own == done).all(), trace.path.stem
 
 
-@pytest.mark.parametrize("path", ECO, ids=lambda path: path.stem)
-def test_golden_decisions_of_the_greedy_miner(path):
+def test_golden_decisions_of_the_greedy_miner(traces, subtests):
     """In ``eco`` traces it was overruled at random in three of ten steps."""
-    own, done = decisions(golden.Trace(path), MINER)
-    assert 0.65 < np.mean(own == done) < 0.78
-    mined = np.isin(own, (29, 30)) & np.isin(done, (29, 30))
-    assert np.mean(own[mined] == done[mined]) > 0.95
+    eco = [trace for trace in traces if trace.meta["policy"] == "eco"]
+    assert eco
+    for trace in eco:
+        with subtests.test(trace.path.stem):
+            own, done = decisions(trace, MINER)
+            assert 0.65 < np.mean(own == done) < 0.78
+            mined = np.isin(own, (29, 30)) & np.isin(done, (29, 30))
+            assert np.mean(own[mined] == done[mined]) > 0.95
 
 
 # -- whole games: the first episodes of docs/prospector.md, 17; tests/parity plays all 300 ---------

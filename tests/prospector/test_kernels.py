@@ -1,9 +1,6 @@
 """The Numba kernels write the bits that the plain Python encoding and bots compute."""
 
-import os
 import random
-import subprocess
-import sys
 from functools import lru_cache
 from types import SimpleNamespace
 
@@ -18,6 +15,7 @@ from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import BOT_DTYPE, STATE_DTYPE
 from fastenv.prospector.tables import TABLES, Action
 from fastenv.rng import Rng
+from tests.processes import run_python
 from tests.prospector.games import pay, rows_of
 from tests.rowcalls import (
     Encoded,
@@ -348,11 +346,8 @@ def test_places_come_from_the_derived_record_and_the_rest_from_the_row():
 
 @pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.prospector.test_kernels"],
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.stdout.strip() == "same", run.stderr
+    run = run_python("-m", "tests.prospector.test_kernels", NUMBA_DISABLE_JIT="1")
+    assert run.stdout.strip() == "same"
 
 
 def plain_quotients(low):

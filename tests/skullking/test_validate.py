@@ -11,23 +11,18 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.skullking import tables as t
 from fastenv.skullking.state import STATE_DTYPE
-from fastenv.verify import draw_options, first_difference
+from fastenv.verify import first_difference
 from tests.by_hand import bits
 from tests.needs import needs_core
 from tests.skullking import scenarios as sc
+from tests.skullking.moments import TIERS, game_of
 from tests.slow import late
 from tests.tables import walk
 
-TIERS = ("flat", "manager", "worker", "ability")
 PLAYED = ["worker", *late(*(tier for tier in TIERS if tier != "worker"))]  # the quickest
 few = settings(max_examples=8)
 seeds = st.integers(0, 2**32 - 1)
 MESSAGE = re.compile(r"lane (\d+): (\w+)=.* is not possible: ")
-
-
-def game_of(tier, seed):
-    env_id = f"SkullKing{tier.title()}-v0"
-    return fastenv.make_game(env_id, **draw_options(env_id, seed))
 
 
 def played(game, seed, n=3):

@@ -23,6 +23,7 @@ from fastenv.testing import RECIPES, check, compare, replay, strategies
 from fastenv.testing.strategies import episodes
 from fastenv.testing.tracks import Choice
 from fastenv.testing.values import to_action
+from tests.processes import run_python
 from tests.tables import walk
 from tests.testing import odd
 from tests.testing.faulty import read_faults
@@ -105,8 +106,7 @@ def test_a_case_that_cannot_be_played_is_said(capsys):
 
 def test_what_environments_print_is_no_part_of_the_json():
     words = ["check", "tests.testing.odd:Prints", "--seconds", "0.2", "--json"]
-    command = [sys.executable, "-m", "fastenv", *words]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    done = run_python("-m", "fastenv", *words)
     assert json.loads(done.stdout)["findings"] == []
 
 
@@ -240,5 +240,4 @@ def test_importing_loads_neither_hypothesis_nor_pettingzoo():
         "import sys, fastenv.testing\n"
         "print([name for name in ('hypothesis', 'pettingzoo', 'torch') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python("-c", code).stdout.strip() == "[]"

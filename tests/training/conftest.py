@@ -1,12 +1,13 @@
 """Tiny runs that the tests of this folder share."""
 
 import json
+from functools import partial
 
 import pytest
 
 from fastenv import backend, notices, numba_cache, ticker
+from tests.training import begun
 from training.nets import precision
-from training.train import main
 
 TINY = {
     "env": "SkullKingWorker-v0",
@@ -64,14 +65,8 @@ def tiny_config(tmp_path_factory, trainer):
 
 @pytest.fixture(scope="session")
 def train(tiny_config):
-    """Call the command line of training in this process; returns the exit status."""
-
-    def call(runs, name, *flags, config=tiny_config, evaluation=False):
-        given = ["--config", str(config)] if config else []
-        given += [] if evaluation else ["--no-evaluation"]
-        return main([*given, "--runs", str(runs), "--name", name, *map(str, flags)])
-
-    return call
+    """Call the command line of training in this process, by default for the tiny run."""
+    return partial(begun.train, config=tiny_config)
 
 
 @pytest.fixture(scope="session")

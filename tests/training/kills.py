@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ CLOCK = (
 )
 ABOUT_THE_PROCESS = ("start", "resume", "checkpoint", "stopped", "end")  # events
 LEFT_OUT = ("config.json", ".lock", "mailbox.pt", "tb", "checkpoints")
+PRELOADED = ["tests.training.kills", "training.callbacks.start", "tests.training.preloaded"]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -155,6 +157,7 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
     said = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(said, 1)
     os.dup2(said, 2)
+    assert sys.modules.keys() >= set(PRELOADED), "the server has not imported what trainings do"
     for path, value in kind.patches.items():
         owner, _, name = path.rpartition(".")
         setattr(pydoc.locate(owner), name, value)
@@ -174,10 +177,15 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
 
 
 def context() -> Any:
-    """Return what forks children off a process that has imported everything."""
-    found = multiprocessing.get_context("forkserver")
-    modules = ["tests.training.kills", "training.callbacks.start", "tests.training.preloaded"]
-    found.set_forkserver_preload(modules)
+    """Return what forks children off a process that has imported everything.
+
+    A process has one such server. One that ``fastenv.testing`` started before has not imported
+    torch, which each training would then import for itself: it ends here.
+    """
+    found, server = multiprocessing.get_context("forkserver"), forkserver._forkserver
+    if server._preload_modules != PRELOADED:
+        server._stop()
+        found.set_forkserver_preload(PRELOADED)
     return found
 
 

@@ -2,12 +2,12 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
 from tests.tables import walk
 from training import benchmark_v9
 from training.__main__ import main
@@ -74,13 +74,7 @@ for words in json.loads(sys.argv[1]):
     try: main([*words, "--help"])
     except SystemExit: print(*words, *sys.modules, sep="\\n", end="\\n\\n", file=sys.stderr)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, json.dumps(EVERY)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    asked = done.stderr.strip().split("\n\n")
+    asked = run_python("-c", program, json.dumps(EVERY)).stderr.strip().split("\n\n")
     assert len(asked) == len(EVERY)
     for words, imported in zip(EVERY, asked, strict=True):
         assert imported.startswith("\n".join(words))

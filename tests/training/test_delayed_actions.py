@@ -129,16 +129,9 @@ CONFIG = {
 
 
 @pytest.fixture(scope="module", params=["native", *late("sb3")])
-def config(request, tmp_path_factory):
-    path = tmp_path_factory.mktemp("config") / "prospector.json"
-    path.write_text(json.dumps(CONFIG | {"trainer": request.param}))
-    return path
-
-
-@pytest.fixture(scope="module")
-def run(train, config, tmp_path_factory):
+def run(request, train, tmp_path_factory):
     """A finished and evaluated run of Prospector; not to be changed."""
-    runs = tmp_path_factory.mktemp("runs")
+    runs, config = tmp_path_factory.mktemp("runs"), CONFIG | {"trainer": request.param}
     assert train(runs, "belt", config=config, evaluation=True) == 0
     return runs / "belt"
 
@@ -165,9 +158,7 @@ def test_masks_that_are_stored_lack_what_is_held_back(train, tmp_path, monkeypat
     monkeypatch.setattr(PPOTrainer, "update", update)
     rule = {"action": CASH_OUT, "ticks": 300, "anneal_steps": 128}  # all of an episode, then none
     changed = {"window_ticks": 0, "mask_schedule": [rule], "total_steps": 256}
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(CONFIG | changed))
-    assert train(tmp_path, "run", config=path) == 0
+    assert train(tmp_path, "run", config=CONFIG | changed) == 0
     first, second = (mask[..., CASH_OUT] for mask in stored)
     assert not first.any()
     assert second[1:].all()  # the first mask is the last one of the iteration before
@@ -202,10 +193,8 @@ def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
 
 @pytest.mark.slow
 def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp_path):
-    path = tmp_path / "config.json"
-    rule = {"action": 68, "ticks": 20}
-    path.write_text(json.dumps(CONFIG | {"mask_schedule": [rule], "total_steps": 128}))
-    assert train(tmp_path, "kept", config=path, evaluation=True) == 0
+    config = CONFIG | {"mask_schedule": [{"action": 68, "ticks": 20}], "total_steps": 128}
+    assert train(tmp_path, "kept", config=config, evaluation=True) == 0
     found = json.loads((tmp_path / "kept/evaluation.json").read_text())["episodes"]["policies"]
     assert list(found)[:4] == ["trained", "trained, drawn", "trained, held back", "cash_out"]
     rows = lines(tmp_path / "kept/episodes.jsonl")

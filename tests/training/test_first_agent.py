@@ -1,6 +1,5 @@
 """What the first command shows: lines on the way, and what to do when it is done."""
 
-import json
 import shutil
 import subprocess
 
@@ -69,12 +68,10 @@ def test_lines_become_fewer_as_a_run_goes_on(monkeypatch):
 
 @needs_core
 def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
-    path = tmp_path / "first.json"
     evaluation = {"games": 4, "opponents": ["random"], "film": True, "bootstrap": 50}
     values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1, 2]}}
     values |= {"evaluation": {"during": "off", **evaluation}, "total_steps": 128}
-    path.write_text(json.dumps(values))
-    assert train(tmp_path, "first", config=path, evaluation=True) == 0
+    assert train(tmp_path, "first", config=values, evaluation=True) == 0
     said = capsys.readouterr().out
     run = tmp_path / "first"
     assert (run / "film.gif").read_bytes()[:4] == b"GIF8"
@@ -93,11 +90,9 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
     [("SkullKingFlat-v0", {"schedule": [1]}), ("Prospector-v0", {"time_max": 9})],
 )
 def test_a_film_needs_no_evaluation(tmp_path, train, capsys, env, options):
-    path = tmp_path / "first.json"
     evaluation = {"during": "off", "after_training": False, "film": True}
-    values = {**TINY, "env": env, "env_options": options}
-    path.write_text(json.dumps({**values, "total_steps": 128, "evaluation": evaluation}))
-    assert train(tmp_path, "first", config=path, evaluation=True) == 0
+    values = {**TINY, "env": env, "env_options": options, "evaluation": evaluation}
+    assert train(tmp_path, "first", "--total-steps", 128, config=values, evaluation=True) == 0
     film = tmp_path / "first" / "film.gif"
     assert film.read_bytes()[:4] == b"GIF8"
     said = capsys.readouterr().out.splitlines()

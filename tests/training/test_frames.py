@@ -8,7 +8,6 @@ import pytest
 import fastenv
 from tests.training.left import lines as records
 from training.run.stats import IterationSums
-from training.train import main
 
 TINY = {
     "env": "DrMarioPlacement-v0",
@@ -44,11 +43,8 @@ def test_frames_are_the_sums_of_tau(env):
     assert record["episode"]["frames_mean"] == pytest.approx(np.mean(whole))
 
 
-def test_a_run_counts_frames(tmp_path):
-    config = tmp_path / "c.json"
-    config.write_text(json.dumps(TINY))
-    flags = ["--config", str(config), "--runs", str(tmp_path), "--no-evaluation"]
-    assert main([*flags, "--name", "whole"]) == 0
+def test_a_run_counts_frames(train, tmp_path):
+    assert train(tmp_path, "whole", config=TINY) == 0
     whole = records(tmp_path / "whole")
     frames = [record["frames"] for record in whole]
     assert frames == sorted(frames)
@@ -61,16 +57,13 @@ def test_a_run_counts_frames(tmp_path):
     assert ended
 
 
-def test_what_was_not_counted_once_is_not_guessed_later(tmp_path):
-    config = tmp_path / "c.json"
-    config.write_text(json.dumps(TINY))
-    flags = ["--config", str(config), "--runs", str(tmp_path), "--no-evaluation", "--name", "old"]
-    assert main([*flags, "--total-steps", "256"]) == 0
+def test_what_was_not_counted_once_is_not_guessed_later(train, tmp_path):
+    assert train(tmp_path, "old", "--total-steps", 256, config=TINY) == 0
     path = tmp_path / "old/metrics.jsonl"
     (record,) = records(tmp_path / "old")
     del record["frames"]
     path.write_text(json.dumps(record) + "\n")
-    assert main([*flags, "--resume"]) == 0
+    assert train(tmp_path, "old", "--resume", config=TINY) == 0
     assert ["frames" in record for record in records(tmp_path / "old")] == [False, False]
 
 

@@ -28,9 +28,7 @@ CONFIG = {
 @needs_speed
 @pytest.mark.slow
 def test_worker_learns_to_reach_its_goal(train, tmp_path):
-    path = tmp_path / "learn.json"
-    path.write_text(json.dumps(CONFIG))
-    assert train(tmp_path, "learn", config=path, evaluation=True) == 0
+    assert train(tmp_path, "learn", config=CONFIG, evaluation=True) == 0
     record = json.loads((tmp_path / "learn/evaluation.json").read_text())
     rates = record["goals"]["rates"]
     assert rates["trained"]["overall"][1] > rates["random"]["overall"][2]

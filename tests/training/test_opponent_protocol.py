@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from tests.training import third_game
+from tests.training import begun, third_game
 from tests.training.played import play_episodes
 from tests.training.third_game import DUEL, ENV, TINY_DUEL
 from training import compare, evaluate, report
@@ -27,29 +27,15 @@ from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.sections import EARLIER_SETS
-from training.train import main
 
 BOTS = ["fast", "slow", "random"]  # the strongest first
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    third_game.register()
-    yield
-    third_game.unregister()
-
-
-def train(runs, name, *flags, **options):
-    config = runs / f"{name}.json"
-    config.write_text(json.dumps(TINY_DUEL | options))
-    given = ["--config", config, "--runs", runs, "--name", name, *flags]
-    return main([str(word) for word in given])
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     runs = tmp_path_factory.mktemp("duels")
-    assert train(runs, "duel") == 0
+    assert begun.train(runs, "duel", config=TINY_DUEL, evaluation=True) == 0
     return runs / "duel"
 
 
@@ -99,7 +85,7 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
     try:
         engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
         found = play_episodes(engine, partial(make_player, "fast"), 16, 0, 1000)
-        assert train(tmp_path, "run", "--no-evaluation", episode_events=True) == 0
+        assert begun.train(tmp_path, "run", config=TINY_DUEL | {"episode_events": True}) == 0
     finally:
         games.unregister(DUEL)
     assert found["places"].tolist() == (found["points"] / 1.5).tolist()  # a field is worth as much
@@ -199,7 +185,7 @@ def test_what_configs_from_before_spell_out_is_the_default():
 @pytest.mark.parametrize("option", EARLIER_SETS)
 def test_players_that_the_game_does_not_have_are_refused(tmp_path, capsys, option):
     evaluation = {**TINY_DUEL["evaluation"], option: ["slow", "nobody"]}
-    assert train(tmp_path, "x", evaluation=evaluation) == 2
+    assert begun.train(tmp_path, "x", config=TINY_DUEL | {"evaluation": evaluation}) == 2
     said = f"evaluation.{option}: bot 'nobody': must be one of random, slow, fast"
     assert said in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
@@ -272,7 +258,7 @@ def test_bots_play_all_against_all(tmp_path, capsys):
 def test_the_curve_of_a_training_is_of_wins(tmp_path):
     evaluation = {"during": "inline", "every": 256, "curve_episodes": 8, "bootstrap": 50}
     evaluation |= {"curve_opponents": ["fast", "slow"]}
-    assert train(tmp_path, "run", "--no-evaluation", evaluation=evaluation) == 0
+    assert begun.train(tmp_path, "run", config=TINY_DUEL | {"evaluation": evaluation}) == 0
     lines = (tmp_path / "run/evaluations.jsonl").read_text().splitlines()
     found = [json.loads(line) for line in lines]
     assert [line["step"] for line in found] == [256, 512]

@@ -3,11 +3,10 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+from tests.processes import run_python
 from training import report as command
 from training.run import machine
 
@@ -95,7 +94,4 @@ def test_a_page_of_runs_waits_neither_for_torch_nor_for_the_studios_server(finis
         f"report.main([{str(finished)!r}, '--out', {str(tmp_path / 'x.html')!r}]); "
         "print({'torch', 'starlette', 'matplotlib', 'jinja2'} & set(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", told], cwd=machine.ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines()[-1] == "set()"
+    assert run_python("-c", told).stdout.splitlines()[-1] == "set()"

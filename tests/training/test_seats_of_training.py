@@ -8,7 +8,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
-from tests.training import manifests, third_game
+from tests.training import begun, manifests, third_game
 from tests.training.left import newest
 from tests.training.third_game import DUEL, ENV, TINY, TINY_DUEL
 from training import load_policy
@@ -18,7 +18,6 @@ from training.run import checkpoint, files
 from training.run.config import RunConfig
 from training.run.engine import restore_seating
 from training.run.envs import build, make_engine, make_lanes, make_seated, with_seating
-from training.train import main
 
 VERSUS = "DrMarioVersus-v0"
 DQN = {
@@ -37,21 +36,13 @@ TRAINERS = {
     "dqn": {"dqn": DQN},
     "ensemble": {"ensemble": {"seeds": [1, 2]}, "ppo": TINY["ppo"] | {"batch_size": 32}},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    third_game.register()
-    yield
-    third_game.unregister()
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 def train(runs, name, *flags, **options):
-    config, by_ppo = runs / f"{name}.json", options.get("trainer") != "dqn"
+    by_ppo = options.get("trainer") != "dqn"
     tiny = {key: value for key, value in TINY_DUEL.items() if key != "ppo" or by_ppo}
-    config.write_text(json.dumps(tiny | options))
-    given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
-    return main([str(word) for word in given])
+    return begun.train(runs, name, *flags, config=tiny | options)
 
 
 def play(engine, steps, seed=3):

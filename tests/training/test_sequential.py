@@ -1,13 +1,12 @@
 """Sequential tests against exact sums, and against certificates that were computed otherwise."""
 
 import math
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
 from tests.slow import diagonal, together
 from tests.tables import walk
 from training.callbacks.sequential import EProcess, Sprt, log_beta, log_sf
@@ -78,8 +77,7 @@ def test_commands_that_do_not_need_it_do_not_import_scipy(tiny_config, tmp_path)
         # Numba asks for the version of SciPy, and no more.
         "print(status, *({'scipy.special'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "0", done.stderr
+    assert run_python("-c", code).stdout.splitlines()[-1] == "0"
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.05), (0.01, 0.2), (0.2, 0.01)])

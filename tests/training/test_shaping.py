@@ -50,18 +50,6 @@ def random_legal(engine, rng):
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in engine.mask], np.int32)
 
 
-@pytest.fixture
-def shaped_run(train, tmp_path):
-    """Train from the options of this module; returns the exit status."""
-    config = tmp_path / "shaped.json"
-
-    def call(name, *flags, **changed):
-        config.write_text(json.dumps(TINY | changed))
-        return train(tmp_path / "runs", name, *flags, config=config)
-
-    return call
-
-
 # -- what is added ---------------------------------------------------------------------------------
 
 
@@ -181,13 +169,13 @@ def test_shaping_is_in_the_reward_that_dqn_stores():
 
 
 @pytest.mark.parametrize("who", ["native", *late("dqn")])
-def test_a_run_with_shaping_goes_on_exactly(shaped_run, train, tmp_path, who):
+def test_a_run_with_shaping_goes_on_exactly(train, tmp_path, who):
     changed = {"trainer": who}
     if who == "dqn":
         dqn = {"capacity": 1024, "batch_size": 32, "learning_starts": 64, "iteration_steps": 16}
         changed |= {"ppo": {}, "native": {}, "dqn": dqn | {"net_arch": [16], "gamma": 0.997}}
-    assert shaped_run("straight", **changed) == 0
     runs, last = tmp_path / "runs", "checkpoints/ckpt_000000000512"
+    assert train(runs, "straight", config=TINY | changed) == 0
     shutil.copytree(runs / "straight", runs / "halves", symlinks=True)
     shutil.rmtree(runs / "halves" / last)
     assert train(runs, "halves", "--resume", config=None) == 0
@@ -225,10 +213,8 @@ def test_a_run_with_shaping_goes_on_exactly(shaped_run, train, tmp_path, who):
         ({"trainer": "sb3", "native": {}}, "trainer='sb3' is not possible: trainer must be native"),
     ],
 )
-def test_shaping_that_cannot_be_is_refused_in_one_sentence(
-    shaped_run, tmp_path, capsys, changed, says
-):
-    assert shaped_run("bad", **changed) == 2
+def test_shaping_that_cannot_be_is_refused_in_one_sentence(train, tmp_path, capsys, changed, says):
+    assert train(tmp_path / "runs", "bad", config=TINY | changed) == 2
     *_, error = capsys.readouterr().err.splitlines()  # a game may be compiled first
     assert error.startswith("error: ")
     assert says in error

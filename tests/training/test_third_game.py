@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.slow import late
-from tests.training import third_game
+from tests.training import begun, third_game
 from tests.training.left import newest
 from tests.training.left import timeless as lines
 from tests.training.third_game import ENV, TINY
@@ -22,18 +22,10 @@ from training.games.prospector import protocol
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
-from training.train import main
 
 TRAINERS = ("native", "sb3")
 every_trainer = pytest.mark.parametrize("trainer", TRAINERS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def known():
-    """The race is a game while these tests run."""
-    third_game.register()
-    yield
-    third_game.unregister()
+known = pytest.fixture(third_game.known, scope="module", autouse=True)
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +34,7 @@ def runs(tmp_path_factory):
 
 
 def train(runs, name, trainer, *flags, **options):
-    config = runs / f"{name}.json"
-    config.write_text(json.dumps(TINY | {"trainer": trainer} | options))
-    given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
-    return main([str(word) for word in given])
+    return begun.train(runs, name, *flags, config=TINY | {"trainer": trainer} | options)
 
 
 @pytest.fixture(scope="module")
@@ -91,10 +80,11 @@ def test_variants_of_it_are_compared(finished):
     assert set(report["compared"]["against random"]["slow"]) >= measures
 
 
-def test_what_other_games_have_is_refused(finished, capsys):
+def test_what_other_games_have_is_refused(finished, tmp_path, capsys):
     assert milestones.main([str(finished / "native")]) == 2
     assert "has no milestones" in capsys.readouterr().err
-    assert protocol.main(["--config", str(finished / "native.json"), "--runs", str(finished)]) == 2
+    (tmp_path / "race.json").write_text(json.dumps(TINY))
+    assert protocol.main(["--config", str(tmp_path / "race.json"), "--runs", str(tmp_path)]) == 2
     assert "has no protocol over training seeds" in capsys.readouterr().err
 
 

@@ -158,11 +158,9 @@ def timed_run(train, tmp_path, monkeypatch):
     monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_EPISODES", 10)
     monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_DECISIONS", 10)
     monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_EFFECTIVE", 8.0)
-    config = tmp_path / "timed.json"
 
     def call(name, *flags, **changed):
-        config.write_text(json.dumps(TINY | changed))
-        return train(tmp_path / "runs", name, *flags, config=config)
+        return train(tmp_path / "runs", name, *flags, config=TINY | changed)
 
     return call
 

@@ -60,3 +60,10 @@ def unregister() -> None:
     registry.ENVS.pop(ENV, None)
     registry.ENVS.pop(DUEL, None)
     games.unregister(ENV)
+
+
+def known():
+    """Make the ids known until the tests are over: a fixture of the modules that need them."""
+    register()
+    yield
+    unregister()

@@ -9,7 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.tables import walk
-from tests.training import third_game
+from tests.training import begun, third_game
 from tests.training.left import timeless as metrics
 from training import export, load_policy
 from training.dqn import run as dqn_run
@@ -22,7 +22,6 @@ from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.envs import make_engine
 from training.run.option_layers import load_preset
-from training.train import main
 
 DQN = {
     "capacity": 320,
@@ -51,12 +50,8 @@ def train(tmp_path):
     """Train a tiny run in this process; returns the exit status."""
 
     def call(name, *flags, config=TINY, evaluation=False, **dqn):
-        given = [] if evaluation else ["--no-evaluation"]
-        if config:
-            file = tmp_path / f"{name}.json"
-            file.write_text(json.dumps({**config, "dqn": {**DQN, **dqn}}))
-            given += ["--config", str(file)]
-        return main([*given, "--runs", str(tmp_path / "runs"), "--name", name, *map(str, flags)])
+        values = config and {**config, "dqn": {**DQN, **dqn}}
+        return begun.train(tmp_path / "runs", name, *flags, config=values, evaluation=evaluation)
 
     return call
 

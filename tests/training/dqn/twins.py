@@ -1,7 +1,5 @@
 """Slow and obvious versions of what the DQN trainer stores and computes."""
 
-from collections import deque
-
 
 def window(decisions, n):
     """Reward, discount and length of the window that begins with the first of some decisions.
@@ -16,24 +14,6 @@ def window(decisions, n):
         if end:
             break
     return total, (0.0 if end == 1 else reach), length
-
-
-def by_deque(decisions, n):
-    """All finished windows of a lane as a queue of ``n`` finds them that is emptied at ends.
-
-    Returns (time of the first decision, reward, discount, length) in the order of time.
-    """
-    found, queue = [], deque()
-    for t, decision in enumerate(decisions):
-        queue.append((t, decision))
-        if decision[2]:
-            while queue:
-                found.append((queue[0][0], *window([d for _, d in queue], n)))
-                queue.popleft()
-        elif len(queue) == n:
-            found.append((queue[0][0], *window([d for _, d in queue], n)))
-            queue.popleft()
-    return found
 
 
 class ListReplay:

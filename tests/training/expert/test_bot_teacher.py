@@ -1,8 +1,5 @@
 """Networks that learn from a bot alone, and runs that say which games they play."""
 
-import json
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -11,16 +8,16 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.tables import walk
+from tests.training import begun
 from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
-from training.expert.run import check, make_trainer
+from training.expert.run import make_trainer
 from training.expert.teacher import PlayerTeacher, make_teacher
 from training.games.drmario.splits import seeds_for
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.train import main
 
 pytestmark = needs_core
 ENV = "DrMarioPlacement-v0"
@@ -45,10 +42,8 @@ def config_of(**expert):
 
 
 def train(runs, name, *flags, **expert):
-    path = runs / "options.json"
-    path.write_text(json.dumps(config_of(**expert)))
-    words = ["--runs", str(runs), "--name", name, "--no-evaluation", *map(str, flags)]
-    return main(words if "--resume" in flags else [*words, "--config", str(path)])
+    config = None if "--resume" in flags else config_of(**expert)
+    return begun.train(runs, name, *flags, config=config)
 
 
 def trainer_of(**expert):
@@ -162,9 +157,10 @@ def test_episodes_are_games_of_the_part_that_is_asked_for(part):
         ({"teacher": "nobody"}, "bot 'nobody'"),
         ({"teacher": "heuristic"}, "bot 'heuristic'"),
         ({"teacher": "pretrained/skullking-ppo"}, "SkullKing"),
+        ({"teacher": "search:greedy,worlds=nothing"}, "worlds"),
         ({"seeds": "nothing"}, "expert.seeds='nothing' is not possible: part"),
     ],
-    ids=["unknown", "a bot of another game", "an agent of another game", "seeds"],
+    ids=["unknown", "a bot of another game", "an agent of another game", "a search", "seeds"],
 )
 def test_teachers_and_seeds_that_cannot_be_are_refused(tmp_path, capsys, expert, says):
     assert train(tmp_path, "run", **expert) == 2
@@ -176,9 +172,7 @@ def test_teachers_and_seeds_that_cannot_be_are_refused(tmp_path, capsys, expert,
 
 def test_a_game_that_does_not_split_its_seeds_says_so(tmp_path, capsys):
     values = {"env": "SkullKingFlat-v0", "trainer": "expert", "expert": {"seeds": "tuning"}}
-    path = tmp_path / "options.json"
-    path.write_text(json.dumps(values))
-    assert main(["--runs", str(tmp_path), "--config", str(path), "--name", "run"]) == 2
+    assert begun.train(tmp_path, "run", config=values) == 2
     assert "expert.seeds='tuning' is not possible: this game does not split" in (
         capsys.readouterr().err
     )
@@ -286,19 +280,3 @@ def test_each_pass_over_the_answers_has_an_order_of_its_own():
     trainer.close()
     assert len({tuple(order) for order in orders}) == 3
     assert [sorted(order) for order in orders] == [list(range(len(orders[0])))] * 3
-
-
-@pytest.mark.parametrize(
-    ("expert", "says"),
-    [
-        ({"teacher": "nobody"}, "bot 'nobody'"),
-        ({"seeds": "nothing"}, "expert.seeds='nothing'"),
-        ({"teacher": "search:greedy,worlds=nothing"}, "worlds"),
-    ],
-)
-def test_what_cannot_be_taught_is_refused_before_a_run_is_made(expert, says):
-    config = RunConfig.from_mapping(config_of(**expert))
-    engine = make_engine(ENV, config.num_envs, config.env_options)
-    check(RunConfig.from_mapping(config_of()), engine)
-    with pytest.raises(ConfigError, match=re.escape(says)):
-        check(config, engine)

@@ -1,6 +1,5 @@
 """Runs with a teacher: they come to play as it does, and go on as if they had never ended."""
 
-import json
 import re
 
 import pytest
@@ -10,6 +9,7 @@ from tests.bits import equal
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
+from tests.training import begun
 from tests.training.left import timeless as metrics
 from training.expert import loss
 from training.expert.options import ExpertConfig
@@ -18,7 +18,6 @@ from training.nets.layout import obs_layout
 from training.players.export import export
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.train import main
 
 pytestmark = needs_core
 TINY = {
@@ -41,10 +40,7 @@ LATE = {"late_search": "worlds=2,rollouts=policy", "late_start": 0.1, "late_shar
 
 def train(runs, name, *flags, **expert):
     values = {**TINY, "expert": expert} if expert else TINY
-    path = runs / "options.json"
-    path.write_text(json.dumps(values))
-    words = ["--runs", str(runs), "--name", name, "--no-evaluation", *map(str, flags)]
-    return main(words if "--resume" in flags else [*words, "--config", str(path)])
+    return begun.train(runs, name, *flags, config=None if "--resume" in flags else values)
 
 
 def saved(run, steps):

@@ -53,11 +53,9 @@ SWARM = {
 def runs(train, tmp_path_factory):
     """A swarm that was never ended, what it said, and one that was ended and went on."""
     folder, said = tmp_path_factory.mktemp("runs"), io.StringIO()
-    config = folder / "config.json"
-    config.write_text(json.dumps(SWARM), encoding="utf-8")
     with redirect_stderr(said):
-        assert train(folder, "straight", config=config) == 0
-    assert train(folder, "halves", "--total-steps", 256, config=config) == 0
+        assert train(folder, "straight", config=SWARM) == 0
+    assert train(folder, "halves", "--total-steps", 256, config=SWARM) == 0
     assert train(folder, "halves", "--resume", "--total-steps", 512, config=None) == 0
     return folder, said.getvalue()
 

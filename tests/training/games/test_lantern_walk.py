@@ -8,6 +8,7 @@ import torch
 
 from tests.bits import equal
 from tests.needs import needs_core
+from tests.training import begun
 from training.callbacks.trackers import options
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
@@ -17,7 +18,6 @@ from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
 from training.run.envs import make_engine
 from training.run.option_layers import CONFIGS
-from training.train import main
 
 FILE = load_file(CONFIGS / "lantern_walk_trackers.yaml")
 MEMORY = load_file(CONFIGS / "lantern_walk_dqn.yaml")
@@ -34,10 +34,7 @@ SHORT = {
 
 
 def train(folder, name, *flags, options=FILE):
-    file = folder / "config.json"
-    file.write_text(json.dumps(merge(options, SHORT)))
-    given = ["--config", str(file), "--runs", str(folder), "--name", name, "--no-evaluation"]
-    assert main([*given, *flags]) == 0
+    assert begun.train(folder, name, *flags, config=merge(options, SHORT)) == 0
     return [json.loads(x) for x in (folder / name / "metrics.jsonl").read_text().splitlines()]
 
 
@@ -47,8 +44,7 @@ def train(folder, name, *flags, options=FILE):
 def test_everything_is_followed_and_goes_on_exactly(tmp_path, options):
     straight = train(tmp_path, "straight", "--total-steps", "512", options=options)
     train(tmp_path, "halves", "--total-steps", "256", options=options)
-    resume = ["--runs", str(tmp_path), "--name", "halves", "--resume", "--total-steps", "512"]
-    assert main([*resume, "--no-evaluation"]) == 0
+    assert begun.train(tmp_path, "halves", "--resume", "--total-steps", 512) == 0
     halves = [json.loads(x) for x in (tmp_path / "halves/metrics.jsonl").read_text().splitlines()]
     assert [x["trackers"] for x in halves] == [x["trackers"] for x in straight]
     last = straight[-1]["trackers"]

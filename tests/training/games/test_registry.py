@@ -5,14 +5,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
+from tests.processes import run_python
 from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate, play
@@ -192,12 +191,8 @@ def test_a_game_with_a_capability_is_a_folder_and_a_line_of_the_composition(tmp_
     assert [path for path in before if after[path] != before[path]] == [composition]
     assert set(after) - set(before) == {folder / name for name in FOLDER}
 
-    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    command = [sys.executable, "-P", "-c", SCRIPT]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    run_python("-P", "-c", SCRIPT, cwd=tmp_path, PYTHONPATH=paths)
     found = json.loads((tmp_path / "x/evaluation.json").read_text())["episodes"]["policies"]
     assert list(found) == ["trained", "trained, held back", "walker", "random"]
 

@@ -1,13 +1,10 @@
 """Hidden layers: the fast tanh is a tanh, and fused layers are those they stand for."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch import nn
 
+from tests.processes import run_python
 from tests.tables import walk
 from training.nets import layers as fusing
 from training.nets.layers import ACTIVATIONS, FusedLayers, Layers, Tanh, fuse
@@ -114,8 +111,7 @@ def test_processors_without_bfloat16_get_the_same(isa):
     if isa == "AVX512_CORE" and torch.backends.cpu.get_cpu_capability() != "AVX512":
         pytest.skip("this processor has none of 512 bits, and torch would not notice")
     limits = {"ONEDNN_MAX_CPU_ISA": isa, "ATEN_CPU_CAPABILITY": isa.partition("_")[0].lower()}
-    command = [sys.executable, "-c", SCRIPT]
-    subprocess.run(command, check=True, env={**os.environ, **limits}, timeout=120)
+    run_python("-c", SCRIPT, **limits)
 
 
 # -- tanh ------------------------------------------------------------------------------------------

@@ -6,16 +6,15 @@ They are trained again only when a version stops reading them, which the change 
 
 import contextlib
 import io
-import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+from tests.training.begun import train
 from tests.training.players import met
 from training.players.export import export
 from training.run.folder import RunFolder
-from training.train import main as train
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "agents"
 TINY = {
@@ -57,10 +56,7 @@ def main(kinds):
     for kind in kinds or KINDS | met.KINDS:
         options = KINDS.get(kind) or met.KINDS.get(kind, {})
         with tempfile.TemporaryDirectory() as runs, contextlib.redirect_stdout(io.StringIO()):
-            config = Path(runs, "given.json")
-            config.write_text(json.dumps(TINY | options))
-            flags = ["--config", str(config), "--runs", runs, "--name", kind, "--no-evaluation"]
-            assert train(flags) == 0
+            assert train(runs, kind, config=TINY | options) == 0
             shutil.rmtree(FOLDER / kind, ignore_errors=True)
             if kind == "ensemble":  # of which the network of one member would be exported
                 unused = shutil.ignore_patterns("*.jsonl", "tb", ".lock", "summary.json")

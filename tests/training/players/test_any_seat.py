@@ -1,7 +1,6 @@
 """A person, films and training among the players of any game."""
 
 import io
-import json
 import re
 import sys
 
@@ -14,6 +13,7 @@ from fastenv.game import Game
 from tests import nim
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tests.training.begun import train
 from tests.training.left import parameters
 from training.play import main as play
 from training.players.contest_table import find_table
@@ -21,7 +21,6 @@ from training.players.names import make_player
 from training.run.envs import make_engine
 from training.run.seating import has_agents, without_agents
 from training.selfplay.opponents import OpponentEngine
-from training.train import main as train
 from training.watch import main as watch
 
 from . import agents, met
@@ -271,19 +270,10 @@ def options(agent, **changes):
     return agents.TINY | config
 
 
-def run(tmp_path, name, config, *flags):
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps(config))
-    given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
-    return train([*given, *flags])
-
-
 def test_training_goes_on_to_the_bit(agent, tmp_path):
-    flags = ["--no-evaluation"]
-    assert run(tmp_path, "whole", options(agent, total_steps=512), *flags) == 0
-    assert run(tmp_path, "halves", options(agent, total_steps=256), *flags) == 0
-    resumed = ["--runs", str(tmp_path), "--name", "halves", "--resume", *flags]
-    assert train([*resumed, "--total-steps", "512"]) == 0
+    assert train(tmp_path, "whole", config=options(agent, total_steps=512)) == 0
+    assert train(tmp_path, "halves", config=options(agent, total_steps=256)) == 0
+    assert train(tmp_path, "halves", "--resume", "--total-steps", 512) == 0
     whole, halves = (parameters(tmp_path / name) for name in ("whole", "halves"))
     assert all((whole[name] == halves[name]).all() for name in whole)
     policy = training.load_policy(tmp_path / "whole")
@@ -305,6 +295,6 @@ def test_opponents_of_a_training_that_are_refused(agent, tmp_path, capsys, chang
     if changes.get("env_options", {}).get("opponent") in met.KINDS:
         kind = changes["env_options"]["opponent"]
         changes = {"env_options": {"goal": 8, "opponent": agent(kind)}}
-    assert run(tmp_path, "x", options(agent, **changes)) == 2
+    assert train(tmp_path, "x", config=options(agent, **changes)) == 2
     assert refused in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

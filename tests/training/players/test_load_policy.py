@@ -3,8 +3,6 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
+from tests.processes import run_python
 from tests.slow import every, late
 from training.players.export import export
 from training.players.predict import Predictor
@@ -99,8 +98,7 @@ assert drawn() == before, "a policy draws"
 @pytest.mark.parametrize("kind", ["shipped", *late("recurrent")])
 def test_generators_and_arrays_of_others_are_left_alone(trained, kind):
     path = PRETRAINED if kind == "shipped" else trained(kind)
-    code = LEAVES_ALONE.format(path=str(path))
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    run_python("-c", LEAVES_ALONE.format(path=str(path)))
 
 
 def test_attributes(trained):
@@ -268,8 +266,7 @@ def test_a_predictor_forgets_where_episodes_begin(trained):
 
 
 def test_import_stays_light():
-    code = "import sys, training; assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=600)
+    run_python("-c", "import sys, training; assert 'torch' not in sys.modules")
 
 
 def test_numbers_that_an_observation_cannot_hold_are_refused():

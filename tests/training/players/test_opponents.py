@@ -9,6 +9,7 @@ import pytest
 import training
 from tests.slow import late
 from tests.tables import walk
+from tests.training.begun import train
 from tests.training.left import parameters
 from training.evaluate import main as evaluate
 from training.players.contest_table import find_table
@@ -16,7 +17,6 @@ from training.players.names import make_player
 from training.players.network import Network
 from training.run.envs import make_engine
 from training.selfplay.opponents import Opponents
-from training.train import main
 
 from .agents import TINY
 from .tables import FirstLegal, first_legal, play_table
@@ -107,10 +107,9 @@ def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
 @pytest.mark.slow
 def test_a_worker_is_trained_against_agents_to_the_bit(tmp_path):
     rounds = options(env="SkullKingWorker-v0")
-    assert run(tmp_path, "whole", rounds | {"total_steps": 384}) == 0
-    assert run(tmp_path, "parts", rounds | {"total_steps": 256}) == 0
-    resumed = ["--runs", str(tmp_path), "--name", "parts", "--resume", "--no-evaluation"]
-    assert main([*resumed, "--total-steps", "384"]) == 0
+    assert train(tmp_path, "whole", config=rounds | {"total_steps": 384}) == 0
+    assert train(tmp_path, "parts", config=rounds | {"total_steps": 256}) == 0
+    assert train(tmp_path, "parts", "--resume", "--total-steps", 384) == 0
     whole, parts = (parameters(tmp_path / name) for name in ("whole", "parts"))
     assert all((whole[name] == parts[name]).all() for name in whole)
     assert evaluate([str(tmp_path / "whole"), "--games", "4", "--episodes", "32"]) == 0
@@ -121,16 +120,9 @@ def options(**changes):
     return TINY | {"env": FLAT, "env_options": env_options, "deterministic": True} | changes
 
 
-def run(tmp_path, name, config, *flags):
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps(config))
-    given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
-    return main([*given, "--no-evaluation", *flags])
-
-
 @pytest.mark.slow
 def test_evaluation_against_agents(trained, tmp_path, capsys):
-    assert run(tmp_path, "agent", options()) == 0
+    assert train(tmp_path, "agent", config=options()) == 0
     flags = ["--games", "8", "--opponents", f"random,{trained('flat')}"]
     assert evaluate([str(tmp_path / "agent"), *flags]) == 0
     record = json.loads((tmp_path / "agent/evaluation.json").read_text())
@@ -163,7 +155,7 @@ def test_evaluation_against_agents(trained, tmp_path, capsys):
     ],
 )
 def test_what_cannot_sit_there_is_refused(tmp_path, capsys, changes, refused):
-    assert run(tmp_path, "x", options(**changes)) == 2
+    assert train(tmp_path, "x", config=options(**changes)) == 2
     assert refused in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
@@ -171,7 +163,7 @@ def test_what_cannot_sit_there_is_refused(tmp_path, capsys, changes, refused):
 @walk("kind", ["recurrent", "native", "prospector"])
 def test_agents_that_a_resume_could_not_restore_are_refused(trained, tmp_path, capsys, kind):
     env_options = {"opponents": str(trained(kind))}
-    assert run(tmp_path, "x", options(env_options=env_options)) == 2
+    assert train(tmp_path, "x", config=options(env_options=env_options)) == 2
     error = capsys.readouterr().err
     assert ("no memory" in error) != (kind == "prospector")
     assert kind in error

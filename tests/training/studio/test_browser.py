@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -274,21 +275,29 @@ def test_a_hundred_walks_at_once(page):
     page.wait_for_selector("canvas.pixels", timeout=SEEN)
 
 
-def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_path):
-    command = [sys.executable, "-m", "training", "train", "--config", str(tiny_config)]
-    command += ["--runs", str(studio.places.runs), "--name", "live", "--no-evaluation"]
-    with subprocess.Popen([*command, "--set", "total_steps=40000"], stdout=-3, stderr=-3) as trains:
+@contextmanager
+def being_trained(page, runs, name, *flags, writes):
+    """Train in a process that is ended, with its run chosen once it has written a file."""
+    command = [sys.executable, "-m", "training", "train", "--runs", str(runs), "--name", name]
+    command += ["--no-evaluation", *map(str, flags)]
+    with subprocess.Popen(command, stdout=-3, stderr=-3) as trains:
         stop = time.monotonic() + SEEN / 1000
-        while not (studio.places.runs / "live" / "metrics.jsonl").exists():
+        while not (runs / name / writes).exists():
             assert time.monotonic() < stop
             time.sleep(0.1)
         page.click("#tab-runs")
-        page.wait_for_selector('[data-key="run-live"]', timeout=SEEN)
-        page.check('[data-key="run-live"]')
+        page.wait_for_selector(f'[data-key="run-{name}"]', timeout=SEEN)
+        page.check(f'[data-key="run-{name}"]')
+        yield
+        trains.terminate()
+
+
+def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_path):
+    flags = ("--config", tiny_config, "--set", "total_steps=40000")
+    with being_trained(page, studio.places.runs, "live", *flags, writes="metrics.jsonl"):
         page.wait_for_selector("path.line", timeout=SEEN)
         points = int(page.get_attribute("path[data-points]", "data-points"))
         wait(page, f"Number(document.querySelector('path[data-points]').dataset.points) > {points}")
-        trains.terminate()
     assert page.get_attribute("#report", "href") == "/report?runs=live"
     page.click("#runs details summary")
     page.check('[data-measure="train/loss"]')
@@ -337,20 +346,11 @@ DRAWN = """(() => {
 def test_a_live_map_follows_a_training(page, studio, tmp_path):
     config = tmp_path / "mapped.json"
     config.write_text(json.dumps(MAPPED), encoding="utf-8")
-    command = [sys.executable, "-m", "training", "train", "--config", str(config)]
-    command += ["--runs", str(studio.places.runs), "--name", "mapped", "--no-evaluation"]
-    with subprocess.Popen(command, stdout=-3, stderr=-3) as trains:
-        stop = time.monotonic() + SEEN / 1000
-        while not (studio.places.runs / "mapped" / "map" / "0.png").exists():
-            assert time.monotonic() < stop
-            time.sleep(0.1)
-        page.click("#tab-runs")
-        page.wait_for_selector('[data-key="run-mapped"]', timeout=SEEN)
-        page.check('[data-key="run-mapped"]')
+    flags = ("--config", config)
+    with being_trained(page, studio.places.runs, "mapped", *flags, writes="map/0.png"):
         page.wait_for_selector('.live-map[data-pictured="true"]', timeout=SEEN)
         steps = int(page.get_attribute(".live-map", "data-steps"))
         wait(page, f"Number(document.querySelector('.live-map').dataset.steps) > {steps}")
-        trains.terminate()
     assert page.evaluate(DRAWN) > 0.95
     said = page.get_attribute(".live-map", "aria-label")
     assert re.match(r"Map 0 after [\d,]+ decisions: \d+ squares visited, .* lanes, as dots", said)

@@ -1,7 +1,6 @@
 """The application of the terminal: every key, every panel, any game; no time is real."""
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -542,9 +541,7 @@ def count_viruses(session):
 
 
 def test_shaping_of_a_training_stands_beside_the_rewards_of_its_agent(train, tmp_path):
-    config = tmp_path / "shaped.json"
-    config.write_text(json.dumps(SHAPED))
-    assert train(tmp_path, "run", config=config) == 0
+    assert train(tmp_path, "run", config=SHAPED) == 0
     source = sources.make_trained(str(tmp_path / "run"), tmp_path, {"level": 1})
     source = sources.show_more(replace(source, endless=True))
     session, expected, ended = TerminalSession(source, 2, 5, Clock()), 0.0, 0
@@ -567,9 +564,7 @@ def test_shaping_of_a_training_stands_beside_the_rewards_of_its_agent(train, tmp
 
 
 def test_value_and_probabilities_of_an_agent_are_shown(train, tmp_path):
-    config = tmp_path / "shaped.json"
-    config.write_text(json.dumps(SHAPED))
-    assert train(tmp_path, "run", config=config) == 0
+    assert train(tmp_path, "run", config=SHAPED) == 0
     source = sources.make_trained(str(tmp_path / "run"), tmp_path, {})
     app = App(TerminalSession(source, 1, 5, Clock()), auto=False)
     shown = press(app, "n", then=lambda app: text_of(app, "thought"))

@@ -30,8 +30,7 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def run(train, tmp_path_factory):
     folder = tmp_path_factory.mktemp("drmario")
-    (folder / "tiny.json").write_text(json.dumps(CONFIG))
-    assert train(folder, "tiny", config=folder / "tiny.json") == 0
+    assert train(folder, "tiny", config=CONFIG) == 0
     return folder / "tiny"
 
 

@@ -1,17 +1,15 @@
 """Small hierarchical runs."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
 
+from tests.training import begun
 from training.apps.skullking.hier.manager_env import Partner
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.players.network import shown
 from training.run.config import RunConfig
 from training.run.config_files import merge
-from training.train import main
 
 TINY = {
     "env": "SkullKingWorker-v0",
@@ -76,12 +74,9 @@ def make_trainer(hier_config):
 @pytest.fixture
 def train_hier(tmp_path):
     """Call the command line of training with the tiny run; returns the exit status."""
-    path = tmp_path / "hier.json"
-    path.write_text(json.dumps(TINY))
 
     def call(name, *flags, evaluation=False, resume=False):
-        given = ["--resume"] if resume else ["--config", str(path)]
-        given += [] if evaluation else ["--no-evaluation"]
-        return main([*given, "--runs", str(tmp_path), "--name", name, *map(str, flags)])
+        flags, config = (["--resume", *flags], None) if resume else (flags, TINY)
+        return begun.train(tmp_path, name, *flags, config=config, evaluation=evaluation)
 
     return call
