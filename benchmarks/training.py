@@ -14,12 +14,13 @@ import torch
 from benchmarks import gpu, skullking, trainers
 from benchmarks.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
 from training.bench.runner import Suite
-from training.bench.stock import Flags, make_model, make_vec_env
+from training.bench.stock import Flags, make_vec_env
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, keep_row, noisy
 from training.nets.precision import cpu_has_bf16
 from training.run import machine
 from training.run.config import RunConfig
+from training.sb3.trainer import build
 
 REFERENCE_LANES = 64
 REFERENCE, ROLLING, THREADS, SHARE = "reference envs", "rollout", "threads", "env share"
@@ -82,7 +83,7 @@ def reference_rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     for threads in sorted({1, machine.physical_cores()}):
         torch.set_num_threads(threads)  # also decides the pieces of a minibatch
         vec = make_vec_env(flags)
-        learn = partial(make_model(flags, vec).learn, flat.rollout, reset_num_timesteps=False)
+        learn = partial(build(flags.config, vec).learn, flat.rollout, reset_num_timesteps=False)
         wake = partial(torch.set_num_threads, threads)
         engines[threads] = vec.get_attr("engine", 0)[0]
         ours[threads] = Timed(flat.replace(torch_threads=threads))
