@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.bench.records import RECORDS
 from training.evaluation import intervals
-
-ROOT = Path(__file__).resolve().parents[2]
-RECORDS = ROOT / "benchmarks"
 
 Row = dict[str, Any]
 
