@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from training.bench.records import RECORDS
 from training.evaluation import intervals
+from training.run import machine
+
+RECORDS = machine.ROOT / "benchmarks"
 
 Row = dict[str, Any]
 
