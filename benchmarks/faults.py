@@ -109,13 +109,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="for each fault; default 10")
     parser.add_argument("--only", default="", help="faults whose file or text has this")
-    about = "faults with these numbers, separated by commas"
-    parser.add_argument("--numbers", default="", help=about)
     about = "searches at a time; their seconds are of the processor, so that the results are equal"
     parser.add_argument("--jobs", type=int, default=1, help=f"{about}; default 1")
     parser.add_argument("--out", type=Path, help="write the record there, as JSON")
     args = parser.parse_args()
-    numbers = {int(number) for number in args.numbers.split(",") if number}
     taken_on = machine.taken_on()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +120,7 @@ def main() -> None:
         faults = [
             (number, fault)
             for number, fault in enumerate(read_faults())
-            if args.only in fault["file"] + fault["what"] and (not numbers or number in numbers)
+            if args.only in fault["file"] + fault["what"]
         ]
 
         def look(each: tuple[int, dict[str, Any]]) -> dict[str, Any]:

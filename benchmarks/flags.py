@@ -43,7 +43,6 @@ from fastenv.scaffold import new_game
 from training.bench import ran
 from training.bench.env_modes import EnvPlan, Playback
 from training.bench.runner import Suite
-from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Spent, Work, interleaved, summary
 
@@ -363,23 +362,8 @@ def _strip_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
     return stripped
 
 
-COLUMNS: dict[str, Column] = {
-    "env": "{env}",
-    "flag": noted("flag"),
-    "lanes": "{num_envs:,}",
-    "reference us": "{reference_us:,.1f}",
-    "limit us": lambda row: f"{row['limit_us']:,.1f}" if "limit_us" in row else "-",
-    "measured us": "{us:,.1f}",
-    "part of the limit": lambda row: (
-        f"{row['share_of_limit']:.2f}" if "share_of_limit" in row else "-"
-    ),
-    "over reference": "{over_reference:.3f}",
-    "min..max": span("over_reference_all", ".3f"),
-}
-TITLE = "One flag alone, random legal play, same-step reset; CPU a step"
 SUITE = Suite(
     lambda options: rows(options.repeats, options.seconds),
-    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=2),),
     title="Bars of the flags; medians of {repeats}",
     targets=("flags",),
     short_seconds=0.5,

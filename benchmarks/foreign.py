@@ -18,7 +18,6 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from rich.console import RenderableType
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 
@@ -27,7 +26,6 @@ from benchmarks.learners import Timed
 from fastenv.testing.factories import Source
 from training.bench.ran import describe_engine
 from training.bench.runner import BenchmarkOptions, Suite
-from training.bench.tables import Column, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.run.config import RunConfig
@@ -187,42 +185,8 @@ def _spent(samples: list[Sample]) -> list[float]:
     return [1 / each.per_cpu_s for each in samples]
 
 
-COLUMNS: dict[str, Column] = {
-    "what": "{name}",
-    "lanes": "{num_envs}",
-    "per CPU-s": "{steps_per_cpu_s:,.0f}",
-    "times SB3": lambda row: f"{row['ratio_per_cpu_s']:.2f}" if row["name"] == OURS else "",
-    "without the environment": (
-        lambda row: f"{row['ratio_without_env']:.2f}" if row["name"] == OURS else ""
-    ),
-    "min..max": lambda row: (
-        span("ratio_without_env_all", ".2f")(row) if row["name"] == OURS else ""
-    ),
-}
-WAY_COLUMNS: dict[str, Column] = {
-    "the 8-puzzle": "{name}",
-    "lanes": "{num_envs}",
-    "per CPU-s": "{steps_per_cpu_s:,.0f}",
-    "times plain": "{over_plain:,.2f}",
-    "min..max": span("over_plain_all", ",.2f"),
-}
-
-
-def _show_trainers(rows: list[Row]) -> RenderableType:
-    """Return the table of CartPole."""
-    title = f"{ENV}, decisions a CPU second, in turns"
-    return rows_table(title, COLUMNS, [row for row in rows if "way" not in row])
-
-
-def _show_ways(rows: list[Row]) -> RenderableType:
-    """Return the table of the 8-puzzle."""
-    title = "One game in three ways, decisions a CPU second, in turns"
-    return rows_table(title, WAY_COLUMNS, [row for row in rows if "way" in row])
-
-
 SUITE = Suite(
     measure,
-    tables=(_show_trainers, _show_ways),
     title="Bars of foreign environments; medians of {repeats}",
     targets=("foreign",),
     seconds=4.0,

@@ -24,6 +24,7 @@ from benchmarks.learners import Timed, in_turns
 from training.bench.choices import check_numbers
 from training.bench.targets import Row, judge
 from training.bench.timing import summary
+from training.bench.trainer_modes import breakdown
 from training.run import files, machine
 from training.run.config import RunConfig
 
@@ -90,18 +91,10 @@ def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
     for epochs, each in learners.items():
         percent = statistics.fmean(each.busy) if each.busy else None
         row = each.row(samples[epochs], MODE) | {"gpu_busy_percent": percent}
-        measured.append(row | {"us_per_step": split(each.config)})
         each.trainer.close()
+        phases = breakdown(each.config, 1, seconds)["phases_us_per_step"]
+        measured.append(row | {"us_per_step": phases})
     return measured
-
-
-def split(config: Any) -> dict[str, float]:
-    """Measure microseconds of each phase of a step; timers wait for the GPU at each boundary."""
-    timed = Timed(config.replace(native=config.native.replace(timers=True)))
-    for _ in range(2):
-        timed.iterate()
-    timed.trainer.close()
-    return {name: s / config.rollout * 1e6 for name, s in timed.phases[-1].items()}
 
 
 class Utilisation:

@@ -24,7 +24,6 @@ import psutil
 from benchmarks.learners import trainer_row
 from fastenv.errors import ConfigError
 from training.bench.runner import BenchmarkOptions, Suite
-from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Sample, keep_row, tell_repeat
 from training.rllib.options import RLlibConfig, RLlibRun
@@ -423,20 +422,6 @@ def setting_of(row: Mapping[str, Any]) -> str:
     )
 
 
-COLUMNS: dict[str, Column] = {
-    "what ran": noted("name"),
-    "backend": "{backend}",
-    "steps/s": "{steps_per_s:,.0f}",
-    "min..max": span("steps_per_s_all", ",.0f"),
-    "per CPU-s": "{steps_per_cpu_s:,.0f}",
-    "cores": "{cores_used:.2f}",
-    "us a step by phase": lambda row: ", ".join(
-        f"{name} {us:.1f}" for name, us in row["us_per_step"].items()
-    ),
-}
-TITLE = "Whole runs, in turns; end to end; medians"
-
-
 def measure(options: BenchmarkOptions) -> list[Row]:
     """Measure the rows that a command line asks for; ``--steps`` are those of each run."""
     if not RLLIB_PYTHON.is_file():
@@ -447,7 +432,6 @@ def measure(options: BenchmarkOptions) -> list[Row]:
 
 SUITE = Suite(
     measure,
-    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=2),),
     title="Bars of several processes; wall, paired turns",
     targets=("scale",),
 )

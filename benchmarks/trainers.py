@@ -7,7 +7,6 @@ from typing import Any
 
 from benchmarks.learners import Timed, in_turns, with_ppo, with_stock
 from training.bench.runner import BenchmarkOptions, Suite
-from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.run.config import RunConfig
 
@@ -65,20 +64,6 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     return measured
 
 
-COLUMNS: dict[str, Column] = {
-    "trainer": "{name}",
-    "precision": noted("precision"),
-    "steps/s": "{steps_per_s:,.0f}",
-    "per CPU-s": "{steps_per_cpu_s:,.0f}",
-    "times sb3": "{ratio_per_cpu_s:.2f}",
-    "min..max": span("ratio_per_cpu_s_all", ".2f"),
-}
-TITLE = (
-    "Trainers in turns: {env}, {num_envs} lanes, net {net_arch} {activation}, {epochs} epochs, "
-    "minibatches of {minibatch:,}, {torch_threads} thread; medians of {repeats}"
-)
-
-
 def measure(options: BenchmarkOptions) -> list[Row]:
     """Time the trainers, on fewer lanes where it has to be short."""
     config = setting(128 if options.args.short else 512)
@@ -87,7 +72,6 @@ def measure(options: BenchmarkOptions) -> list[Row]:
 
 SUITE = Suite(
     measure,
-    tables=(lambda rows: rows_table(TITLE.format_map(rows[0]), COLUMNS, rows, left=2),),
     title="Bars of the trainers; medians of {repeats}",
     targets=("trainers",),
     seconds=4.0,

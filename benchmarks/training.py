@@ -10,18 +10,17 @@ from typing import Any
 from unittest import mock
 
 import torch
-from rich.console import Group
 
 from benchmarks import gpu, skullking, trainers
 from benchmarks.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
 from training.bench.runner import Suite
-from training.bench.stock import Flags, make_model, make_vec_env
-from training.bench.tables import Column, rows_table
+from training.bench.stock import Flags, make_vec_env
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, keep_row, noisy
 from training.nets.precision import cpu_has_bf16
 from training.run import machine
 from training.run.config import RunConfig
+from training.sb3.trainer import build
 
 REFERENCE_LANES = 64
 REFERENCE, ROLLING, THREADS, SHARE = "reference envs", "rollout", "threads", "env share"
@@ -84,7 +83,7 @@ def reference_rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     for threads in sorted({1, machine.physical_cores()}):
         torch.set_num_threads(threads)  # also decides the pieces of a minibatch
         vec = make_vec_env(flags)
-        learn = partial(make_model(flags, vec).learn, flat.rollout, reset_num_timesteps=False)
+        learn = partial(build(flags.config, vec).learn, flat.rollout, reset_num_timesteps=False)
         wake = partial(torch.set_num_threads, threads)
         engines[threads] = vec.get_attr("engine", 0)[0]
         ours[threads] = Timed(flat.replace(torch_threads=threads))
@@ -163,39 +162,8 @@ def _measure_threads(config: RunConfig, repeats: int, seconds: float) -> list[Ro
     ]
 
 
-COLUMNS: dict[str, Column] = {
-    "what": lambda row: ", ".join(
-        [row["mode"], *([row["waiting"]] if "waiting" in row else [])]
-        + (["noisy"] if row["noisy"] else [])
-    ),
-    "trainer": lambda row: str(row.get("name", row["trainer"])),
-    "env": "{env}",
-    "precision": "{precision}",
-    "lanes": "{num_envs:,}",
-    "T": "{rollout_steps:,}",
-    "minibatch": "{minibatch:,}",
-    "epochs": "{epochs:,}",
-    "threads": "{torch_threads:,}",
-    "steps/s": "{steps_per_s:,.0f}",
-    "per CPU-s": "{steps_per_cpu_s:,.0f}",
-    "env %": lambda row: f"{row['share_env']:.1%}" if "share_env" in row else "",
-}
-TITLE = "Trainers, by what is timed; rows of one kind in turns; medians"
-
-
-def split_lines(rows: list[Row]) -> Group | None:
-    """Break down the time of a step, in a line for each row that has its phases."""
-    lines = []
-    for row in rows:
-        if "us_per_step" in row:
-            parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
-            lines.append(f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}")
-    return Group(*lines) if lines else None
-
-
 SUITE = Suite(
     lambda options: all_rows(options.repeats, options.seconds),
-    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=4), split_lines),
     title="Bars of training; medians of {repeats}",
     targets=("trainers", "training", "gpu"),
     seconds=4.0,

@@ -20,10 +20,10 @@ in two lines. Dr. Mario, e.g. Level 5, is one (as here.) "This too."
 no text at all. None.
 ```
 
-:::{note}
+```{note}
 :class: wide
 A note is read.
-:::
+```
 
 ```{warning}
 So is this.

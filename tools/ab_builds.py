@@ -265,7 +265,6 @@ def parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=0.5, help="CPU seconds of a piece; default 0.5")
     add("--cpu", type=int, help="the processor to run on; default any")
     add("--floor", type=float, default=0.0, help="least median ratio; default 0")
-    add("--no-check", action="store_true", help="do not compare outputs")
     return parse
 
 
@@ -284,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 for folder in folders:
                     builds.append(Build(folder, args.cpu))
                     stack.callback(builds[-1].close)
-                if restart == 0 and not args.no_check and not same_outputs(builds, args.cases):
+                if restart == 0 and not same_outputs(builds, args.cases):
                     return 1
                 for name in args.cases:
                     times[name] += time_rounds(builds, name, args.rounds, args.seconds)

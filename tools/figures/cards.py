@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.figures.drmario import LEARNT, OTHER, played_through
-from tools.figures.records import RECORDS, ROOT, Record, newest
+from tools.figures.records import RECORDS, Record, newest
 from training.players import card
 from training.players.card import Result
 
@@ -100,7 +100,7 @@ def _reader() -> Iterator[Result]:
 
 
 def _value() -> Iterator[Result]:
-    about = file_head(ROOT / _VALUE)["about"]
+    about = file_head(RECORDS.parent / _VALUE)["about"]
     for tricks in ("all", "1", "2", "3", "5", "8", "10"):
         found = about["held_out"][tricks]
         values = {

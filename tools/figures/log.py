@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 from tools.figures import records
 from tools.figures.records import table
 from tools.records import SPEEDS
+from training.bench.records import history
 from training.run import machine
 
 
 def measured_speeds() -> str:
     """Return when speeds were measured, newest first: a row for each record, replaced ones too."""
-    text = (records.RECORDS / "history.jsonl").read_text(encoding="utf-8")
     rows: Counter[tuple[str, ...]] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
     taken: dict[tuple[str, ...], str] = {}
-    for line in map(json.loads, text.splitlines()):
+    for line in history(records.RECORDS / "history.jsonl"):
         key = (line["created"][:10], line["git_rev"][:7], line["record"], machine.describe(line))
         rows[key] += 1
         busy[key] += line["noisy"]
@@ -33,8 +32,8 @@ def measured_speeds() -> str:
 
 def other_records() -> str:
     """Return the records that hold no speeds, newest first."""
-    text = (records.RECORDS / "history.jsonl").read_text(encoding="utf-8")
-    speeds = {json.loads(line)["record"] for line in text.splitlines()} | {"history.jsonl"}
+    past = records.RECORDS / "history.jsonl"
+    speeds = {line["record"] for line in history(past)} | {past.name}
     made = []
     for path in records.RECORDS.glob("*.json*"):
         head = {} if path.name in speeds else records.Record(path).head

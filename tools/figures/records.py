@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from training.evaluation import intervals
+from training.run import machine
 
-ROOT = Path(__file__).resolve().parents[2]
-RECORDS = ROOT / "benchmarks"
+RECORDS = machine.ROOT / "benchmarks"
 
 Row = dict[str, Any]
 

@@ -9,7 +9,6 @@ import runpy
 import statistics
 import tomllib
 from collections.abc import Iterator
-from typing import Any
 
 import yaml
 
@@ -18,6 +17,7 @@ from tools.figures import cards, speeds
 from tools.figures.headlines import comparisons, taken_at
 from tools.figures.records import newest
 from tools.pages.files import PAGES
+from tools.records import head_of
 from training.bench.targets import TABLE
 from training.players import card
 from training.ppo.options import NativeRun, PPOConfig
@@ -107,22 +107,16 @@ def _check_heads() -> Iterator[str]:
     runs = PAGES["RUNS.md"].partition("\n## Log\n")[0]
     text = PAGES["README.md"] + PAGES[OWN] + runs
     for name in sorted(set(re.findall(r"`(benchmarks/[^`/]+\.jsonl?)`", text))):
-        head = _head_of(name)
+        head = head_of(ROOT / name)
         if head["dirty"] is not False or not head["git_rev"] or not head["host"]["cpu_model"]:
             yield f"{name}: it does not name a clean commit and a machine"
-
-
-def _head_of(name: str) -> dict[str, Any]:
-    text = (ROOT / name).read_text(encoding="utf-8")
-    head: dict[str, Any] = json.loads(text.splitlines()[0] if name.endswith("l") else text)
-    return head
 
 
 def _check_commands() -> Iterator[str]:
     """Yield suites whose record was taken by another command than that above its table."""
     said = re.findall(r"python -m training benchmark ([^`\n]+)", PAGES["RUNS.md"])
     for suite in SUITES:
-        command = _head_of(f"benchmarks/{suite}.jsonl")["command"]
+        command = head_of(ROOT / f"benchmarks/{suite}.jsonl")["command"]
         _, taken = re.split(r"python -m training(?:\.benchmark_v9| benchmark) ", command)
         words, *others = ({*each.split()} - {"--record"} for each in (taken, *said))
         if words not in others:

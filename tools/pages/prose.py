@@ -5,25 +5,24 @@ and the head of a model card. Inline code counts as one word, and of a link the 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from tools.pages.files import PAGES
 
 GENERATED = re.compile(
     r"<!-- (?P<mark>[\w().]+)(?P<colon>:| )begin -->.*?<!-- (?P=mark)(?P=colon)end -->", re.DOTALL
 )
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-FENCE = re.compile(r"^(?P<indent>[ >]*)(?P<fence>`{3,}|~{3,}|:{3,})(?P<info>.*)$")
-# Directives of MyST whose content is read as text.
-TEXT = re.compile(r"\{(?:admonition|attention|caution|danger|hint|important|note|seealso|tip|w\w+)")
 FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-# What begins a block of its own: a heading, an item, a quote, a term's meaning, a footnote.
-ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)]|>|:|\[\^\w+\]:)\s+(?:\[[ x]\]\s+)?")
-HEADING = re.compile(r"^\s*#{1,6}\s")
-OPTION = re.compile(r"^\s*:[\w-]+:(?:\s|$)")  # of a directive
-RULE = re.compile(r"^\s*(?:[-*_=]\s*){3,}$")
-TABLE = re.compile(r"^\s*>?\s*\|")
-CODE = "\x00"  # stands for inline code
+# Directives of MyST whose content is read as text, below their options.
+TEXT = re.compile(r"\{(?:admonition|attention|caution|danger|hint|important|note|seealso|tip|w\w+)")
+OPTIONS = re.compile(r"\A(?:\s*:[\w-]+:.*\n)+")
+CODE = "\x00"  # stands for inline code and for addresses
+ADDRESS = re.compile(r"https?://\S+")
+ROLE = re.compile(r"\{[\w:-]+\}$")  # of MyST, before inline code
+MARKDOWN = MarkdownIt("commonmark").enable("table")
 CLOSING = "\"')\\]*_\u201d\u2019"  # quotes and brackets, which belong to the sentence before
 OPENING = "\"'(\\[*_\u201c\u2018"
 END = re.compile(
@@ -57,55 +56,27 @@ def check() -> Iterator[str]:
 
 def blocks(text: str) -> Iterator[str]:
     """Yield paragraphs, headings and items of a page, each in one line."""
-    text = COMMENT.sub("\n\n", GENERATED.sub("\n\n", FRONT.sub("", text)))
-    block: list[str] = []
-    for line in without_code(text.splitlines()):
-        alone = not line.strip() or RULE.match(line) or TABLE.match(line)
-        if alone or ITEM.match(line) or HEADING.match(line):
-            yield from joined(block)
-            block = []
-        if not alone:
-            block.append(HEADING.sub("", ITEM.sub("", line)))
-            if HEADING.match(line):
-                yield from joined(block)
-                block = []
-    yield from joined(block)
+    in_table = False
+    for token in MARKDOWN.parse(GENERATED.sub("\n\n", FRONT.sub("", text))):
+        if token.type in ("table_open", "table_close"):
+            in_table = token.type == "table_open"
+        elif token.type == "fence" and TEXT.match(token.info):
+            yield from blocks(OPTIONS.sub("", token.content))
+        elif token.type == "inline" and not in_table and (line := line_of(token.children or ())):
+            yield line
 
 
-def without_code(lines: list[str]) -> Iterator[str]:
-    """Yield the lines outside of blocks of code; an empty one in the place of each fence."""
-    opened: list[str] = []  # fences of what is open, the innermost last
-    hidden = ""
-    for line in lines:
-        found = FENCE.match(line)
-        if found is None:
-            if not (hidden or (opened and OPTION.match(line))):
-                yield line
-            continue
-        fence, info = found["fence"], found["info"].strip()
-        if hidden:
-            if fence.startswith(hidden) and not info:
-                hidden = ""
-        elif opened and fence.startswith(opened[-1]) and not info:
-            opened.pop()
-        elif fence[0] == ":" or TEXT.match(info):
-            opened.append(fence)
-        else:
-            hidden = fence
-        yield ""
-
-
-def joined(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a block as one text, without the marks of Markdown."""
-    text = " ".join(line.strip() for line in lines)
-    text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", CODE, text)
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)  # pictures
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    text = re.sub(r"<https?://[^>]*>|https?://\S+", CODE, text)
-    text = re.sub(r"<[^>]+>", " ", text)
-    text = re.sub(r"\{[\w:-]+\}(?=\x00)", "", text)  # roles of MyST
-    if text.strip():
-        yield text.strip()
+def line_of(tokens: Iterable[Token]) -> str:
+    """Return what is read of a block: no marks, no pictures and no tags."""
+    line = ""
+    for token in tokens:
+        if token.type == "code_inline":
+            line = ROLE.sub("", line) + CODE
+        elif token.type == "text":
+            line += ADDRESS.sub(CODE, token.content)
+        elif token.type in ("softbreak", "hardbreak", "html_inline"):
+            line += " "
+    return line.strip()
 
 
 def sentences(text: str) -> Iterator[str]:

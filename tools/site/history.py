@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 
-from tools.site.pages import ROOT
+from training.bench.records import HISTORY, history
 from training.run import machine
 
-HISTORY = ROOT / "benchmarks" / "history.jsonl"
 TIMED = ("step_many", "env")  # the engine alone, by its newer and its older name
 MARKS = "osD^v"  # by processor
 WIDTH, HEIGHT = 7.5, 3.2  # inches
@@ -49,7 +48,7 @@ def write(folder: Path) -> None:
 def by_environment(path: Path) -> dict[str, Series]:
     """Return the series of the fast engine with two rows or more, by environment."""
     found: dict[str, Series] = defaultdict(lambda: defaultdict(list))
-    for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+    for row in history(path):
         ran = row["ran"]
         if ran.get("timed") in TIMED and ran.get("backend") == "fast" and "env" in ran:
             found[ran["env"]][json.dumps(ran, sort_keys=True)].append(row)

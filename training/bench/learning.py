@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import psutil
 
+from training.bench.timing import children_cpu_s
 from training.evaluation.intervals import student_quantile
 
 GOALS = Path(__file__).with_name("rewards.toml")
@@ -75,17 +76,13 @@ def fit_slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
 
     Two points have a slope without a noise that could be told.
     """
-    at, values = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    centred = at - at.mean()
-    spread = float(centred @ centred)
-    if spread == 0:
+    from scipy.stats import linregress  # takes a while to import, and few commands need it
+
+    if len(set(x)) < 2:
         return Estimate(math.nan, None)
-    slope = float(centred @ values) / spread
-    if len(at) < 3:
-        return Estimate(slope, None)
-    residuals, freedom = values - values.mean() - slope * centred, len(at) - 2
-    error = math.sqrt(float(residuals @ residuals) / freedom / spread)
-    return Estimate(slope, student_quantile(freedom) * error)
+    fit = linregress(x, y)
+    freedom = len(x) - 2
+    return Estimate(fit.slope, student_quantile(freedom) * fit.stderr if freedom else None)
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -250,12 +247,6 @@ def count_cores() -> int:
 
 def _count_cpu_s() -> float:
     """Count the CPU seconds of this process and of its children, those that ended too."""
-    own = psutil.Process()
-    times = own.cpu_times()
-    total = times.user + times.system + times.children_user + times.children_system
-    for child in own.children(recursive=True):
-        try:
-            total += sum(child.cpu_times()[:2])
-        except psutil.Error:  # it ended meanwhile, and is counted among the children
-            continue
-    return float(total)
+    times = psutil.Process().cpu_times()
+    own = times.user + times.system + times.children_user + times.children_system
+    return float(own) + children_cpu_s()

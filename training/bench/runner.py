@@ -61,7 +61,8 @@ class Suite:
     check : callable
         Refuses options of the command line that cannot be measured.
     tables : tuple of callable
-        Each shows the measured rows; None where it has nothing to show.
+        Each shows the measured rows; None where it has nothing to show. One serves all suites
+        but that of the configurations.
     title : str
         That of the table of targets; ``{repeats}`` and ``{games}`` are filled in.
     targets : tuple of str
@@ -72,7 +73,7 @@ class Suite:
 
     measure: Callable[[BenchmarkOptions], list[Row]]
     check: Callable[[argparse.Namespace], object] = lambda _: None
-    tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = ()
+    tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = (tables.suite_table,)
     title: str = ""
     targets: tuple[str, ...] = ()
     seconds: float = 2.0

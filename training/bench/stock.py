@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
@@ -28,10 +27,11 @@ from training.bench import games, learning, ran
 from training.bench.games import GameBenchmark
 from training.bench.learning import Curve, Use
 from training.nets.actor_critic import make_logits
-from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_seating
-from training.sb3.policy import LogitsNet, check, policy_kwargs
+from training.sb3.options import SB3Run
+from training.sb3.policy import LogitsNet, check
+from training.sb3.trainer import build
 from training.sb3.vec import LENT, TrainerVecEnv
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv"}
@@ -242,6 +242,23 @@ class Flags:
         own = {"opponents": self.opponent} if self.game.opponents else {}
         return with_seating(self.env, own)
 
+    @property
+    def config(self) -> SB3Run:
+        """The run of the stock trainer that learns by these flags."""
+        sizes = {"n_steps": self.n_steps, "batch_size": self.batch, "n_epochs": self.epochs}
+        return SB3Run.from_mapping(
+            {
+                "trainer": "sb3",
+                "env": self.env,
+                "num_envs": self.n_envs,
+                "env_threads": self.threads if self.vec == "native" else 1,
+                "torch_threads": self.threads,
+                "device": self.device,
+                "seed": self.seed,
+                "ppo": {**sizes, "net_arch": list(self.net_arch)},
+            }
+        )
+
 
 def make_vec_env(flags: Flags) -> VecEnv:
     """Return the environment of a configuration.
@@ -269,39 +286,8 @@ def described(flags: Flags, vec: VecEnv) -> ran.Ran:
     """Describe the run of a configuration."""
     inner: Any = vec.unwrapped
     engine = inner.engine if flags.vec == "native" else inner.get_attr("engine", 0)[0]
-    return ran.describe_engine(
-        engine,
-        "iterations",
-        adapter=ADAPTERS[flags.vec],
-        num_envs=vec.num_envs,
-        trainer="sb3",
-        device=flags.device,
-        precision="fp32",
-        torch_threads=flags.threads,
-        rollout_steps=flags.n_steps,
-        minibatch=flags.batch,
-        epochs=flags.epochs,
-        net_arch=flags.net_arch,
-        activation=PPOConfig().activation,
-    )
-
-
-def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
-    """Make stock MaskablePPO by the flags of a configuration."""
-    ppo = PPOConfig(net_arch=flags.net_arch, batch_size=flags.batch)
-    several = isinstance(vec.observation_space, spaces.Dict)
-    model = MaskablePPO(
-        "MultiInputPolicy" if several else "MlpPolicy",
-        vec,
-        n_steps=flags.n_steps,
-        batch_size=flags.batch,
-        n_epochs=flags.epochs,
-        policy_kwargs=policy_kwargs(ppo),
-        seed=flags.seed,
-        device=flags.device,
-    )
-    model.set_logger(Logger(None, []))
-    return model
+    adapter = ADAPTERS[flags.vec]
+    return ran.describe_run(flags.config, engine, "iterations", "fp32", adapter=adapter)
 
 
 def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict[str, Any]:
@@ -320,7 +306,7 @@ def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict
     torch.set_num_threads(flags.threads)
     vec = TrainerVecEnv(make_vec_env(flags))
     about = described(flags, vec)
-    model = make_model(flags, vec)
+    model = build(flags.config, vec)
     watch = Stopwatch(model, vec)
     try:
         before = play_games(model, flags, played)

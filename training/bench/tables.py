@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 
@@ -11,8 +11,6 @@ from training.bench.targets import Row
 from training.evaluation.intervals import LEVEL
 from training.evaluation.tables import make_table
 from training.run import machine
-
-Column = str | Callable[[Row], str]
 
 
 def machine_line(record: Row) -> str:
@@ -41,35 +39,45 @@ def table_of(title: str, columns: str, left: int = 1, caption: str | None = None
     return make_table(title, caption, headings[:left], headings[left:])
 
 
-def rows_table(
-    title: str, columns: Mapping[str, Column], rows: Sequence[Row], left: int = 1
-) -> Table:
-    """Return a table of rows.
+def suite_table(rows: Sequence[Row]) -> Table | None:
+    """Return the measured rows of a suite, a line for each measure; None where there are none.
 
-    Parameters
-    ----------
-    title : str
-    columns : mapping of str to str or callable
-        By heading, what a cell is: a text with fields of the row in it, or a function of the row.
-    rows : sequence of dict
-    left : int
-        See :func:`table_of`.
+    Measures are the fields whose repeats are kept beside them, and the phases of a step.
     """
-    table = table_of(title, ", ".join(columns), left)
-    cells = [each.format_map if isinstance(each, str) else each for each in columns.values()]
+    table = table_of("Measured, medians of the repeats", SUITE, left=2)
     for row in rows:
-        table.add_row(*(cell(row) for cell in cells))
-    return table
+        named = dict.fromkeys(str(row[name]) for name in NAMES if row.get(name) is not None)
+        busy = ", noisy" if row.get("noisy") else ""
+        heads = [f"{', '.join(named)}{busy}", str(row.get("backend", "-"))]
+        heads.append(f"{row['num_envs']:,}" if "num_envs" in row else "-")
+        heads.append(str(row.get("torch_threads", row.get("num_threads", "-"))))
+        heads.append(f"{row['steps_per_s']:,.0f}" if "steps_per_s" in row else "-")
+        for cells in _list_measures(row):
+            table.add_row(*heads, *cells)
+            heads = [""] * len(heads)
+    return table if table.row_count else None
 
 
-def noted(field: str, form: str = "") -> Callable[[Row], str]:
-    """Return a cell of a field, marked where the machine was busy with something else."""
-    return lambda row: f"{row[field]:{form}}{', noisy' if row['noisy'] else ''}"
+SUITE = "what ran, backend, lanes, threads, steps/s, measure, median, min..max"
+NAMES = (  # fields that tell the rows of a suite from each other
+    *("env", "what", "mode", "name", "flag", "workload"),
+    *("trainer", "precision", "waiting"),
+)
 
 
-def span(field: str, form: str) -> Callable[[Row], str]:
-    """Return a cell of the least and the largest value of a field."""
-    return lambda row: f"{min(row[field]):{form}}..{max(row[field]):{form}}"
+def _list_measures(row: Row) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each measure of a row but steps/s, its median, its least and largest."""
+    for field, every in row.items():
+        name = field.removesuffix("_all")
+        if name != field and isinstance(every, list) and every and name != "steps_per_s":
+            shown, *ends = (
+                _format_value(x, name.startswith("share"))
+                for x in (row[name], min(every), max(every))
+            )
+            yield name, shown, "..".join(ends)
+    if "us_per_step" in row:
+        phases = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+        yield "us_per_step", phases, "-"
 
 
 def target_table(judged: list[Row], title: str) -> Table:
@@ -152,7 +160,7 @@ def plan_table(rows: Sequence[Row]) -> Table:
             continue
         goal = row["goal"]
         table.add_row(
-            *(name, row["config"], noted("steps_per_s", ",.0f")(row)),
+            *(name, row["config"], f"{row['steps_per_s']:,.0f}{', noisy' if row['noisy'] else ''}"),
             *(_format_share(row[key]) for key in ("cpu_share", "gpu_share")),
             format_noise(row["reward_per_hour"], row["reward_per_hour_noise"]),
             _format_time(row),

@@ -6,7 +6,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,6 +210,15 @@ def sample(pieces: Sequence[tuple[int, float, float]], load_before: float) -> Sa
 def rss_mb() -> float:
     """Return the memory of this process in MiB."""
     return psutil.Process().memory_info().rss / 2**20
+
+
+def children_cpu_s() -> float:
+    """Return the CPU seconds of the processes that this one has started and that still run."""
+    used = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it ended meanwhile
+            used += sum(child.cpu_times()[:2])
+    return used
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

@@ -10,7 +10,6 @@ every core.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import gc
 import statistics
 import sys
@@ -33,7 +32,7 @@ from training.bench import ran, records
 from training.bench.choices import check_numbers
 from training.bench.tables import vectorised_table
 from training.bench.targets import Row
-from training.bench.timing import rss_mb, spread
+from training.bench.timing import children_cpu_s, rss_mb, spread
 from training.run import files, machine
 from training.run.config_files import parse_assignments
 
@@ -167,16 +166,6 @@ def _time(call: Callable[[], Any]) -> tuple[Any, float]:
     return call(), time.perf_counter() - begin
 
 
-def others_cpu_seconds() -> float:
-    """Return the CPU time that the processes which this one has started have used so far."""
-    used = 0.0
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            times = child.cpu_times()
-            used += times.user + times.system
-    return used
-
-
 def _measure_memory() -> tuple[int, float]:
     """Measure the memory that Python and the process hold: blocks, and MiB."""
     gc.collect()
@@ -205,7 +194,7 @@ class VectorStepper:
     def step(self, steps: int) -> dict[str, float]:
         """Take batch steps and return their figures; see ``REPEATED``."""
         clocks = np.zeros((steps, 4))
-        others = others_cpu_seconds()  # outside of the time: to look for them takes milliseconds
+        others = children_cpu_s()  # outside of the time: to look for them takes milliseconds
         frames, cpu = 0, time.process_time()
         for i in range(steps):
             clocks[i, 0] = time.perf_counter()
@@ -217,7 +206,7 @@ class VectorStepper:
             frames += int(np.asarray(infos["tau"]).sum())
             clocks[i, 3] = time.perf_counter()
         cpu = time.process_time() - cpu
-        cpu = max(cpu + others_cpu_seconds() - others, 1e-9)
+        cpu = max(cpu + children_cpu_s() - others, 1e-9)
         return self._compute_figures(clocks, frames, cpu)
 
     def _compute_figures(self, clocks: np.ndarray, frames: int, cpu: float) -> dict[str, float]:

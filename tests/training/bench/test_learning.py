@@ -161,6 +161,21 @@ def test_one_table_has_the_five_measures_of_all_games():
         assert word in text
 
 
+def test_one_table_has_the_measures_of_any_suite():
+    row = {"name": "ours", "env": "A-v0", "backend": "fast", "num_envs": 4096, "noisy": True}
+    row |= {"steps_per_s": 1234.5, "steps_per_s_all": [1.0], "torch_threads": 2, "num_threads": 1}
+    row |= {"steps_per_cpu_s": 2.0, "steps_per_cpu_s_all": [1.0, 2.0, 3.0]}
+    row |= {"share_env": 0.25, "share_env_all": [0.2, 0.25, 0.5], "us_per_step": {"env": 1.5}}
+    table = tables.suite_table([row, {"env": "B-v0"}])  # of the second nothing was repeated
+    cells = list(zip(*(column.cells for column in table.columns), strict=True))
+    assert cells == [
+        ("A-v0, ours, noisy", "fast", "4,096", "2", "1,234", "steps_per_cpu_s", "2", "1..3"),
+        (*[""] * 5, "share_env", "25.0%", "20.0%..50.0%"),
+        (*[""] * 5, "us_per_step", "env 1.50", "-"),
+    ]
+    assert tables.suite_table([{"env": "B-v0"}]) is None
+
+
 def test_cores_that_are_used_are_counted():
     with Use(gpu=False) as use:
         begin = time.process_time()
