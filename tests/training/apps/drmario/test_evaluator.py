@@ -25,7 +25,7 @@ from training.apps.drmario.evaluator.features import (
 from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, weigh
 from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, LOST, SAMPLE, draw_games
 from training.apps.drmario.evaluator.train import (
-    FitConfig,
+    TARGETS,
     Targets,
     TrainConfig,
     censored_loss,
@@ -189,11 +189,11 @@ def test_targets_tell_clears_losses_and_censored_games_apart():
         [1, 0, 0, 1, 0, 0],
     )
     judge = lambda seen: np.repeat(seen["board"][:, :1].astype(np.float32), 4, 1)  # noqa: E731
-    rng, config = np.random.default_rng(SEED), FitConfig(targets=2)
-    target, at_least = Targets(found, 9_000, config).of(np.arange(6), judge, rng)
+    rng = np.random.default_rng(SEED)
+    target, at_least = Targets(found, 9_000).of(np.arange(6), judge, rng)
     # the fourth goes on with what is said of the fifth, which nothing is known of but a bound
     wanted = np.array([700, 300, 9_000, 300 + 4 * UNIT, 100, 9_000], np.float32) / UNIT
-    np.testing.assert_allclose(target, np.stack([wanted, wanted], 1), rtol=1e-6)
+    np.testing.assert_allclose(target, np.stack([wanted] * TARGETS, 1), rtol=1e-6)
     assert at_least.tolist() == [False] * 4 + [True, True]
 
 
@@ -205,7 +205,7 @@ def test_quantiles_of_outcomes_are_learnt():
     found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
     found["seen"]["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
     evaluator = model.new_evaluator(SMALL, SEED)
-    fit(evaluator, found, FitConfig(batch_size=128, learning_rate=1e-2), 250)
+    fit(evaluator, found, 250, batch_size=128, learning_rate=1e-2)
     for k, width in ((0, 3000), (1, 6000)):
         (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9
