@@ -13,7 +13,7 @@ from training.apps.drmario import seeds
 from training.apps.drmario.best_times import ENV
 from training.apps.drmario.evaluator import command, model
 from training.apps.drmario.evaluator.features import UNKNOWN, situations
-from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
+from training.apps.drmario.evaluator.lookahead import LookAhead, lookahead
 from training.apps.drmario.evaluator.model import Head
 from training.players.names import find_player
 from training.players.player import every_lane
@@ -75,7 +75,8 @@ def cost_by_hand(row, action, further):
         second = after(reached, then)
         rest = float(second.get_states()["reason"][0] != Reason.CLEAR) * Judged.head.t_max
         if not second.ended[0]:
-            seen = situations(second.get_states(), pill=False)
+            seen = situations(second.get_states())
+            seen["pill"] = UNKNOWN
             rest = float(Judged().costs(seen, None)[0])
         best = min(best, int(second.tau[0]) + rest)
     return frames + best
@@ -123,13 +124,6 @@ def test_nothing_hidden_decides(depth):
     players["preview_first"] = (players["preview_first"] + 1) % 3  # which a player does see
     other.set_states(rows, trusted=True)
     assert (look.costs(engine, lanes) != look.costs(other, lanes)).any()
-
-
-def test_twins_fill_the_same_cells():
-    assert TWINS[0] == 0
-    assert TWINS[2 * 128 + 1] == 0  # first half on the right, second on the left of it
-    assert TWINS[3 * 128 + 8] == 128  # first half below, second above it
-    assert (np.arange(512) >= TWINS).all()
 
 
 def test_lanes_that_it_is_not_asked_for_change_nothing():
