@@ -109,6 +109,22 @@ def test_two_steps_equal_those_played_one_by_one(monkeypatch):
     assert np.isfinite(got).sum() == 3
 
 
+def test_where_all_placements_lose_first_ones_keep_their_costs():
+    engine, lanes = engine_at(0, lanes=2), np.arange(2)
+    rows, cells = engine.get_states(), np.arange(128)
+    full = 0xD0 | (cells // 8 + 2 * cells) % 3  # no line of four, and no room for another pill
+    rows["players"]["board"][0, 0] = np.where((cells == 3) | (cells == 4), 0xFF, full)
+    engine.set_states(rows, trusted=True)
+    one, two = (LookAhead(Judged(), engine, depth=depth) for depth in (1, 2))
+    costs, further = one.costs(engine, lanes), two.costs(engine, lanes)
+    lost = costs[0, np.isfinite(costs[0])]
+    assert len(lost)
+    assert (lost > Judged.head.t_max).all()
+    np.testing.assert_array_equal(further[0], costs[0])
+    assert (further[1] != costs[1]).any()
+    np.testing.assert_array_equal(two.costs(engine, lanes[:1])[0], costs[0])
+
+
 @walk("depth", [1, 2])
 def test_nothing_hidden_decides(depth):
     """Pills behind the preview and the generator are others; costs are the same."""
