@@ -19,8 +19,8 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
+from tools.bids import TABLE, decide
 from tools.command import new_parser
-from training.apps.skullking.bidding import TABLE, decide
 from training.evaluation.intervals import Resamples
 from training.evaluation.loop import Loop
 from training.players.draws import mix

@@ -6,6 +6,7 @@ What is found is a plan for a start state, without sticky actions. Nothing is le
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -17,7 +18,6 @@ from fastenv.gameboy.lantern_walk import SIZE, WAYS, Cell, World, load_world
 from fastenv.gameboy.tables import WRAM
 from training.run.envs import make_engine
 from training.run.options import require
-from training.search.beam import Beam, Branches, Expansion, Searched
 
 ENV = "LanternWalk-v0"
 BUTTONS = ("a", "right", "left", "up", "down")
@@ -113,7 +113,7 @@ class Quest:
 
 
 class Walk:
-    """Judges positions by the map, in steps; a :class:`training.search.beam.Judge`."""
+    """Judges positions by the map: state rows, shape (k,)."""
 
     def __init__(self) -> None:
         world = load_world()
@@ -125,13 +125,9 @@ class Walk:
             first = self._at[name] - PAGE.start
             self._places[first : first + size] = False
 
-    def costs(self, tried: Expansion) -> np.ndarray:
-        """Return a step for each button."""
-        return np.ones(len(tried.rows), np.float32)
-
-    def left(self, tried: Expansion, level: int) -> np.ndarray:
-        """Return the cells that are left to walk, and a step to talk at the end."""
-        memory, bits = tried.rows["wram"], self._quest.world.quest_bits
+    def left(self, rows: np.ndarray) -> np.ndarray:
+        """Return the cells that are left to walk, and a step to talk at the end; 0 at the goal."""
+        memory, bits = rows["wram"], self._quest.world.quest_bits
         cells = zip(*(memory[:, self._at[n]].tolist() for n in ("map", "x", "y")), strict=True)
         taken = np.stack([memory[:, at - WRAM] & mask != 0 for at, mask in self._flags], 1)
         quest = memory[:, self._at["quest"]]
@@ -140,17 +136,13 @@ class Walk:
             self._quest.left(Cell(*cell), tuple(candles), *done)
             for cell, candles, *done in zip(cells, taken.tolist(), *events, strict=True)
         ]
-        left: np.ndarray = np.where(self.reached(tried), 0, np.array(ways) + 1).astype(np.float32)
+        finished = memory[:, self._at["done"]] != 0
+        left: np.ndarray = np.where(finished, 0, np.array(ways, np.int64) + 1)
         return left
 
-    def reached(self, tried: Expansion) -> np.ndarray:
-        """Tell in which rows the quest is finished."""
-        finished: np.ndarray = tried.rows["wram"][:, self._at["done"]] != 0
-        return finished
-
-    def keys(self, tried: Expansion) -> np.ndarray:
+    def keys(self, rows: np.ndarray) -> np.ndarray:
         """Return a hash of the game's memory, without what counts frames."""
-        pages = np.ascontiguousarray(tried.rows["wram"][:, PAGE][:, self._places])
+        pages = np.ascontiguousarray(rows["wram"][:, PAGE][:, self._places])
         return np.array([hash(page.tobytes()) for page in pages], np.int64)
 
 
@@ -166,6 +158,26 @@ def start_engine(lanes: int = 1, **options: Any) -> BatchEngine:
     return make_engine(ENV, lanes, OPTIONS | options)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """What a beam has found.
+
+    Parameters
+    ----------
+    plans : list of list of int
+        Of each lane the buttons to the end of the quest, or as near to it as was found.
+    expanded : int
+        Steps that were tried.
+    """
+
+    plans: list[list[int]]
+    expanded: int
+
+    def plan(self, lane: int = 0) -> list[int]:
+        """Return the plan of a lane."""
+        return self.plans[lane]
+
+
 def search_walk(
     engine: BatchEngine, width: int = WIDTH, depth: int = DEPTH, lanes: int = LANES
 ) -> Searched:
@@ -176,7 +188,7 @@ def search_walk(
     engine : BatchEngine
         Of :func:`start_engine`.
     width : int
-        Positions of a step that are looked at further.
+        Positions of a step that are looked at further, those with the fewest cells still to walk.
     depth : int
         Steps.
     lanes : int
@@ -189,5 +201,62 @@ def search_walk(
     """
     config: Any = engine.game.config  # type: ignore[attr-defined]
     require(config.sticky == 0, "sticky", config.sticky, "0: a plan needs steps without chance")
-    branches = Branches(BatchEngine(engine.game, lanes, info_columns=()))
-    return Beam(branches, Walk(), depth, width, until_reached=True).search(engine.get_states())
+    judge, aside, count = Walk(), BatchEngine(engine.game, lanes, info_columns=()), engine.num_envs
+    rows, roots, expanded = engine.get_states(), np.arange(count), 0
+    taken: list[
+        tuple[np.ndarray, np.ndarray]
+    ] = []  # of each step the positions before, the buttons
+    plans: dict[int, list[int]] = {}
+    while True:
+        parents, buttons, then = _try_buttons(aside, rows)
+        roots, left = roots[parents], judge.left(then)
+        taken.append((parents, buttons))
+        expanded, last = expanded + len(then), len(taken) == depth
+        for lane in set(range(count)) - plans.keys():
+            own = np.flatnonzero(roots == lane)
+            nearest = int(own[left[own].argmin()])
+            if last or left[nearest] == 0:
+                plans[lane] = _read_plan(taken, nearest)
+        if len(plans) == count:
+            return Searched([plans[lane] for lane in range(count)], expanded)
+        kept = _choose(roots, left, judge.keys(then), width)
+        kept = kept[(then["done"][kept] == 0) & (left[kept] > 0)]
+        taken[-1] = parents[kept], buttons[kept]
+        rows, roots = then[kept], roots[kept]
+
+
+def _try_buttons(
+    engine: BatchEngine, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Try every button in copies of rows; return which row, the button and the row then, (k,)."""
+    config: Any = engine.game.config  # type: ignore[attr-defined]
+    allowed = np.flatnonzero([config.is_allowed(action) for action in range(engine.num_actions)])
+    lanes, parents = engine.num_envs, np.arange(len(rows)).repeat(len(allowed))
+    buttons = np.tile(allowed, len(rows))
+    then, chosen = rows[parents], np.zeros(lanes, np.int32)
+    for first in range(0, len(then), lanes):
+        part = slice(first, first + lanes)
+        own = np.arange(len(then[part]))
+        chosen[own] = buttons[part]
+        engine.set_states(then[part], own, trusted=True)
+        engine.step_many(chosen, select=np.arange(lanes) < len(own), autoreset=False)
+        then[part] = engine.get_states(own)
+    return parents, buttons, then
+
+
+def _choose(roots: np.ndarray, left: np.ndarray, keys: np.ndarray, width: int) -> np.ndarray:
+    """Choose the nearest positions of each lane, of equal ones the first; int (m,), rising."""
+    order = np.lexsort((left, roots))
+    names = np.stack([roots[order], keys[order]])
+    order = order[np.sort(np.unique(names, axis=1, return_index=True)[1])]
+    place = np.arange(len(order)) - np.searchsorted(roots[order], roots[order])
+    return np.sort(order[place < width])
+
+
+def _read_plan(taken: list[tuple[np.ndarray, np.ndarray]], place: int) -> list[int]:
+    """Return the buttons that lead to a position of the last step."""
+    plan: list[int] = []
+    for parents, buttons in reversed(taken):
+        plan.append(int(buttons[place]))
+        place = int(parents[place])
+    return plan[::-1]

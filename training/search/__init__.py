@@ -2,6 +2,5 @@
 
 A position is a row of bytes. A :class:`Searcher` draws worlds of it that its player cannot tell
 apart, plays every legal action on in all of them, and takes the one that came out best on the mean
-(``docs/explanation/search.md``). Where nothing is hidden and nothing drawn,
-:class:`training.search.beam.Beam` looks at sequences of actions.
+(``docs/explanation/search.md``).
 """

@@ -18,14 +18,16 @@ from training.apps.drmario.evaluator.command import measure_calibration
 from training.apps.drmario.evaluator.features import (
     NUMBERS,
     SITUATION,
+    UNKNOWN,
     count_features,
     mirror_features,
     situations,
+    situations_behind,
 )
 from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, weigh
 from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, LOST, SAMPLE, draw_games
 from training.apps.drmario.evaluator.train import (
-    FitConfig,
+    TARGETS,
     Targets,
     TrainConfig,
     censored_loss,
@@ -106,10 +108,27 @@ def test_nothing_hidden_is_seen(rows):
     for name in ("preview_first", "preview_second"):
         other["players"][name] = (other["players"][name] + 1) % 3
     assert situations(other).tobytes() == situations(rows).tobytes()
-    hidden = situations(rows, pill=False)
+    every, boards = np.arange(len(rows)), rows["players"]["board"][:, 0]
+    behind = [situations_behind(x, every, boards, preview=False).tobytes() for x in (rows, other)]
+    assert behind[0] == behind[1]
     other["players"]["color_first"] = (other["players"]["color_first"] + 1) % 3
-    assert situations(other, pill=False).tobytes() == hidden.tobytes()
     assert situations(other).tobytes() != situations(rows).tobytes()
+
+
+def test_what_is_seen_behind_placements_is_what_is_seen_there():
+    """Through three rises of the speed, which a tenth pill brings."""
+    engine = make_engine(ENV, 4, {"level": 0, "speed": "high"})
+    engine.reset_many(seeds=SEED)
+    bot, rises = greedy(engine, 0), 0
+    for _ in range(32):
+        rows, lanes = engine.get_states(), np.flatnonzero(~engine.ended)
+        engine.step_many(bot.act(engine, every_lane(engine)), select=~engine.ended, autoreset=False)
+        lanes = lanes[~engine.ended[lanes]]
+        then = engine.get_states(lanes)
+        rises += int((then["players"]["speed_ups"] - rows["players"]["speed_ups"][lanes]).sum())
+        got = situations_behind(rows, lanes, then["players"]["board"][:, 0], preview=True)
+        assert got.tobytes() == situations(then).tobytes()
+    assert rises >= 3
 
 
 def test_numbers_are_what_greedy_weighs(rows):
@@ -138,7 +157,9 @@ def test_numbers_are_what_greedy_weighs(rows):
 
 def test_numbers_know_the_pill_and_which_way_a_bottle_stands(rows):
     seen = situations(rows)
-    numbers, hidden = count_features(seen), count_features(situations(rows, pill=False))
+    unknown = seen.copy()
+    unknown["pill"] = UNKNOWN
+    numbers, hidden = count_features(seen), count_features(unknown)
     pill = [k for k, name in enumerate(NUMBERS) if "pill" in name]
     assert (hidden[:, pill] == 0).all()
     rest = np.delete(np.arange(len(NUMBERS)), pill)
@@ -189,11 +210,11 @@ def test_targets_tell_clears_losses_and_censored_games_apart():
         [1, 0, 0, 1, 0, 0],
     )
     judge = lambda seen: np.repeat(seen["board"][:, :1].astype(np.float32), 4, 1)  # noqa: E731
-    rng, config = np.random.default_rng(SEED), FitConfig(targets=2)
-    target, at_least = Targets(found, 9_000, config).of(np.arange(6), judge, rng)
+    rng = np.random.default_rng(SEED)
+    target, at_least = Targets(found, 9_000).of(np.arange(6), judge, rng)
     # the fourth goes on with what is said of the fifth, which nothing is known of but a bound
     wanted = np.array([700, 300, 9_000, 300 + 4 * UNIT, 100, 9_000], np.float32) / UNIT
-    np.testing.assert_allclose(target, np.stack([wanted, wanted], 1), rtol=1e-6)
+    np.testing.assert_allclose(target, np.stack([wanted] * TARGETS, 1), rtol=1e-6)
     assert at_least.tolist() == [False] * 4 + [True, True]
 
 
@@ -205,7 +226,7 @@ def test_quantiles_of_outcomes_are_learnt():
     found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
     found["seen"]["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
     evaluator = model.new_evaluator(SMALL, SEED)
-    fit(evaluator, found, FitConfig(batch_size=128, learning_rate=1e-2), 250)
+    fit(evaluator, found, 250, batch_size=128, learning_rate=1e-2)
     for k, width in ((0, 3000), (1, 6000)):
         (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9

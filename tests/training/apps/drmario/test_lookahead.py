@@ -13,7 +13,7 @@ from training.apps.drmario import seeds
 from training.apps.drmario.best_times import ENV
 from training.apps.drmario.evaluator import command, model
 from training.apps.drmario.evaluator.features import UNKNOWN, situations
-from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
+from training.apps.drmario.evaluator.lookahead import LookAhead, lookahead
 from training.apps.drmario.evaluator.model import Head
 from training.players.names import find_player
 from training.players.player import every_lane
@@ -75,7 +75,8 @@ def cost_by_hand(row, action, further):
         second = after(reached, then)
         rest = float(second.get_states()["reason"][0] != Reason.CLEAR) * Judged.head.t_max
         if not second.ended[0]:
-            seen = situations(second.get_states(), pill=False)
+            seen = situations(second.get_states())
+            seen["pill"] = UNKNOWN
             rest = float(Judged().costs(seen, None)[0])
         best = min(best, int(second.tau[0]) + rest)
     return frames + best
@@ -108,6 +109,22 @@ def test_two_steps_equal_those_played_one_by_one(monkeypatch):
     assert np.isfinite(got).sum() == 3
 
 
+def test_where_all_placements_lose_first_ones_keep_their_costs():
+    engine, lanes = engine_at(0, lanes=2), np.arange(2)
+    rows, cells = engine.get_states(), np.arange(128)
+    full = 0xD0 | (cells // 8 + 2 * cells) % 3  # no line of four, and no room for another pill
+    rows["players"]["board"][0, 0] = np.where((cells == 3) | (cells == 4), 0xFF, full)
+    engine.set_states(rows, trusted=True)
+    one, two = (LookAhead(Judged(), engine, depth=depth) for depth in (1, 2))
+    costs, further = one.costs(engine, lanes), two.costs(engine, lanes)
+    lost = costs[0, np.isfinite(costs[0])]
+    assert len(lost)
+    assert (lost > Judged.head.t_max).all()
+    np.testing.assert_array_equal(further[0], costs[0])
+    assert (further[1] != costs[1]).any()
+    np.testing.assert_array_equal(two.costs(engine, lanes[:1])[0], costs[0])
+
+
 @walk("depth", [1, 2])
 def test_nothing_hidden_decides(depth):
     """Pills behind the preview and the generator are others; costs are the same."""
@@ -123,13 +140,6 @@ def test_nothing_hidden_decides(depth):
     players["preview_first"] = (players["preview_first"] + 1) % 3  # which a player does see
     other.set_states(rows, trusted=True)
     assert (look.costs(engine, lanes) != look.costs(other, lanes)).any()
-
-
-def test_twins_fill_the_same_cells():
-    assert TWINS[0] == 0
-    assert TWINS[2 * 128 + 1] == 0  # first half on the right, second on the left of it
-    assert TWINS[3 * 128 + 8] == 128  # first half below, second above it
-    assert (np.arange(512) >= TWINS).all()
 
 
 def test_lanes_that_it_is_not_asked_for_change_nothing():
@@ -158,7 +168,7 @@ def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("evaluator") / "small.safetensors"
     tiny = {
         **{"levels": "(0,1)", "hidden": 8, "quantiles": 5, "t_max": 4000},
-        **{"bot_games": 4, "bot_steps": 3, "most": 90, "fit.batch_size": 16},
+        **{"bot_games": 4, "bot_steps": 3, "most": 90},
     }
     flags = [flag for name, value in tiny.items() for flag in ("--set", f"{name}={value}")]
     assert command.main(["train", "--out", str(path), *flags]) == 0
@@ -169,7 +179,7 @@ def test_training_writes_what_it_was(file):
     head = model.load(file).head
     assert head.levels == (0, 1)
     assert head.about["bot_games"] == 4
-    assert head.about["fit"]["batch_size"] == 16
+    assert head.about["most"] == 90
 
 
 def test_names_of_players(file):

@@ -39,9 +39,9 @@ def parser() -> argparse.ArgumentParser:
     trained = parts.add_parser("train", help=about, **add)
     out = "evaluator to write, safetensors"
     trained.add_argument("--out", type=Path, required=True, metavar="FILE", help=out)
-    about = "option, such as bot_games=4000 or fit.NAME=VALUE; repeatable"
+    about = "option, such as bot_games=4000; repeatable"
     trained.add_argument(
-        "--set", action="append", type=_parse_setting, default=[], metavar="X=Y", help=about
+        "--set", action="append", type=parse_option, default=[], metavar="X=Y", help=about
     )
     about = "Measure the calibration of the predicted quantiles on games outside the training set."
     add = described("evaluator calibrate", about, "judge.safetensors", "FILE [options]")
@@ -65,11 +65,6 @@ def parser() -> argparse.ArgumentParser:
         each.add_argument("--seed", type=int, default=0, help="seed of the games; default 0")
         each.add_argument("--out", type=Path, metavar="FILE", help="JSON file to write")
     return parse
-
-
-def _parse_setting(text: str) -> tuple[str, Any]:
-    """Return name and value of an option; ``fit_`` stands for its section."""
-    return parse_option(text.replace("fit.", "fit_", 1))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -100,11 +95,7 @@ def _train(args: argparse.Namespace, console: Console) -> None:
 
     from training.apps.drmario.evaluator import model, train
 
-    values: dict[str, Any] = {}
-    for name, value in args.set:
-        inner = name.removeprefix("fit_")
-        (values.setdefault("fit", {}) if inner != name else values)[inner] = value
-    config = train.TrainConfig.from_mapping(values)
+    config = train.TrainConfig.from_mapping(dict(args.set))
     model.FILE.library()
     torch.set_num_threads(1)
     train.train(config, console.print).save(args.out)

@@ -12,6 +12,8 @@ colour has a name in them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from fastenv.drmario import tables as t
@@ -29,26 +31,52 @@ SITUATION = np.dtype(
 )
 
 
-def situations(rows: np.ndarray, *, pill: bool = True) -> np.ndarray:
+def situations(rows: np.ndarray) -> np.ndarray:
     """Encode the situation of the first player of each row, records of :data:`SITUATION`.
 
     Parameters
     ----------
     rows : ndarray, shape (n,)
         In the state dtype of the game, at decisions.
-    pill : bool
-        Whether it is known which pill falls.
     """
     players = rows["players"][:, 0]
-    seen = np.empty(len(rows), SITUATION)
-    seen["board"] = players["board"]
-    seen["pill"] = UNKNOWN
-    if pill:
-        canonical = np.array(t.CANONICAL, np.uint8)
-        seen["pill"][:, 0] = canonical[players["color_first"]]
-        seen["pill"][:, 1] = canonical[players["color_second"]]
+    return _encode(players, players["board"], ("color_first", "color_second"), players["speed_ups"])
+
+
+def situations_behind(
+    rows: np.ndarray, parents: np.ndarray, boards: np.ndarray, *, preview: bool
+) -> np.ndarray:
+    """Encode the situations behind placements, records of :data:`SITUATION`, shape (k,).
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+        At the decisions.
+    parents : ndarray of int, shape (k,)
+        The row of each placement.
+    boards : ndarray of uint8, shape (k, 128)
+        The bottles behind them.
+    preview : bool
+        Whether the preview of the row is the pill that falls then; else it is unknown.
+    """
+    players = rows["players"][parents, 0]
+    tenth = players["pill_count_lo"] & 15 == 9  # the next pill is, and falls faster
+    speed_ups = np.minimum(players["speed_ups"] + tenth, t.MAX_SPEED_UPS)
+    pill = ("preview_first", "preview_second") if preview else ()
+    return _encode(players, boards, pill, speed_ups)
+
+
+def _encode(
+    players: np.ndarray, boards: np.ndarray, pill: Sequence[str], speed_ups: np.ndarray
+) -> np.ndarray:
+    """Encode situations; ``pill`` names the fields of its colours, nothing if it is unknown."""
+    seen = np.empty(len(players), SITUATION)
+    seen["board"], seen["pill"] = boards, UNKNOWN
+    canonical = np.array(t.CANONICAL, np.uint8)
+    for half, name in enumerate(pill):
+        seen["pill"][:, half] = canonical[players[name]]
     bases, gravity = np.array(t.SPEED_BASES), np.array(t.GRAVITY, np.uint8)
-    index = bases[players["speed_setting"]] + players["speed_ups"]
+    index = bases[players["speed_setting"]] + speed_ups
     seen["gravity"] = gravity[np.minimum(index, len(gravity) - 1)]
     seen["low"] = players["speed_setting"] == 0
     return seen

@@ -2,7 +2,7 @@
 
 What is known behind a placement is exact, frames and bottle; what is unknown is what the evaluator
 is asked for. Nothing is used that a player does not see: of a bottle two placements ahead the
-evaluator is not told the pill. The search is that of :mod:`training.search.beam`.
+evaluator is not told the pill.
 
 Its name is that of its file, and behind it what placements are judged by, and how far it looks::
 
@@ -21,83 +21,16 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.drmario import DrMarioConfig, DrMarioGame
-from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, Reason
-from training.apps.drmario.evaluator.features import situations
+from fastenv.drmario import DrMarioGame
+from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
+from training.apps.drmario.evaluator.features import situations_behind
 from training.apps.drmario.evaluator.model import Evaluator, load, weigh
 from training.players.player import MakePlayer
 from training.run.options import require
-from training.search.beam import Beam, Branches, Expansion
 
 BEAM = 4  # placements behind which a second one is looked for
-LANES = 1024  # rows whose placements are planned at once
 LOOKAHEAD = "lookahead:"
 DEPTH = ":depth2"
-
-
-def branches(config: DrMarioConfig) -> Branches:
-    """Make branches of a game, which try placements in copies of rows."""
-    bare = replace(config, obs="none", extras=(), mode="warp")
-    return Branches(BatchEngine(DrMarioGame(bare), LANES, info_columns=()))
-
-
-def bottles(tried: Expansion) -> np.ndarray:
-    """Return for each placement the first of those that leave the same bottle behind, int (k,).
-
-    Where both halves of a pill have one colour they can change places, and only frames differ.
-    """
-    pills = tried.before["players"][:, 0]
-    equal = pills["color_first"] == pills["color_second"]
-    actions = np.where(equal[tried.parents], TWINS[tried.actions], tried.actions)
-    keys = tried.parents * NUM_PLACEMENTS + actions
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    firsts: np.ndarray = first[which]
-    return firsts
-
-
-# Of each placement the lower number of those that fill the same two cells (docs/drmario.md, 11.3):
-# the second half left of the first, or above it, is the first one right of the second, or below.
-TWINS = np.arange(NUM_PLACEMENTS)
-TWINS[2 * CELLS + 1 : 3 * CELLS] = np.arange(CELLS - 1)
-TWINS[3 * CELLS + COLUMNS :] = CELLS + np.arange(CELLS - COLUMNS)
-
-
-class Bottles:
-    """Judges bottles behind placements by an evaluator; a :class:`training.search.beam.Judge`.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-    measure : str
-        See :func:`training.apps.drmario.evaluator.model.weigh`.
-    """
-
-    def __init__(self, evaluator: Evaluator, measure: str) -> None:
-        self._evaluator, self._measure = evaluator, measure
-
-    def costs(self, tried: Expansion) -> np.ndarray:
-        """Return the frames that placements take."""
-        frames: np.ndarray = tried.rows["tau"].astype(np.float32)
-        return frames
-
-    def left(self, tried: Expansion, level: int) -> np.ndarray:
-        """Return the frames to the clear; where the game is lost, as many as there can be."""
-        left = np.full(len(tried.rows), self._evaluator.head.t_max, np.float32)
-        left[self.reached(tried)] = 0.0
-        same = bottles(tried)
-        chosen = np.flatnonzero(tried.running & (same == np.arange(len(left))))
-        seen = situations(tried.rows[chosen], pill=level == 1)
-        left[chosen] = self._evaluator.costs(seen, self._measure)
-        judged: np.ndarray = left[same]
-        return judged
-
-    def reached(self, tried: Expansion) -> np.ndarray:
-        """Tell for each placement whether it clears the bottle."""
-        cleared: np.ndarray = tried.rows["reason"] == Reason.CLEAR
-        return cleared
-
-    def keys(self, tried: Expansion) -> None:
-        """Return None: of two ways to the same bottle both are judged, by their frames."""
 
 
 class LookAhead:
@@ -132,8 +65,9 @@ class LookAhead:
         fits = getattr(config, "placement", False) and config.agents == 1
         name = getattr(engine.game, "env_id", None)
         require(fits, "env", name, "DrMarioPlacement-v0 with an evaluator: one player, placements")
-        self._evaluator = evaluator
-        self._beam = Beam(branches(config), Bottles(evaluator, measure), depth, BEAM)
+        self._evaluator, self._measure, self._depth = evaluator, measure, depth
+        self._game = DrMarioGame(replace(config, obs="none", extras=(), mode="warp"))
+        self._engine = BatchEngine(self._game, 1, info_columns=())  # its lane is not used
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Nothing is remembered, and nothing drawn."""
@@ -159,14 +93,62 @@ class LookAhead:
         ConfigError
             See :meth:`act`.
         """
-        engine.refresh()
-        rows, masks = engine.get_states(lanes), engine.mask[lanes]
+        rows = engine.get_states(lanes)
         players = rows["players"][:, 0]
         self._evaluator.check(players["level"], players["speed_setting"])
-        searched = self._beam.search(rows, masks)
-        costs, first = np.full(masks.shape, np.inf, np.float32), searched.first
-        costs[first.parents, first.actions] = searched.values[0]
+        costs = np.full((len(rows), NUM_PLACEMENTS), np.inf, np.float32)
+        parents, found = self._game.successors(rows, trusted=True)
+        frames, left = self._judge(rows, parents, found, preview=True)
+        values = frames + left
+        if self._depth == 2:
+            values = self._look_on(rows, parents, found, frames, values)
+        costs[parents, found["action"]] = values
         return costs
+
+    def _judge(
+        self, rows: np.ndarray, parents: np.ndarray, found: np.ndarray, *, preview: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the frames of placements, and those from there to the clear, float32 (k,).
+
+        A game that is lost counts as many as there can be.
+        """
+        left = np.zeros(len(found), np.float32)
+        left[found["reason"] == Reason.TOPOUT] = self._evaluator.head.t_max
+        running = np.flatnonzero(found["reason"] == Reason.NONE)
+        boards = found["board"][running]
+        seen = situations_behind(rows, parents[running], boards, preview=preview)
+        left[running] = self._evaluator.costs(seen, self._measure)
+        return found["frames"].astype(np.float32), left
+
+    def _look_on(
+        self,
+        rows: np.ndarray,
+        parents: np.ndarray,
+        found: np.ndarray,
+        frames: np.ndarray,
+        values: np.ndarray,
+    ) -> np.ndarray:
+        """Place the preview behind the best placements; return the costs of all, float32 (k,).
+
+        Where all of these end the game, first placements keep their values.
+        """
+        order = np.lexsort((values, parents))
+        place = np.arange(len(order)) - np.searchsorted(parents[order], parents[order])
+        best = np.sort(order[place < BEAM])
+        kept = best[found["reason"][best] == Reason.NONE]
+        actions, bot = found["action"][kept].astype(np.int32), self._game.bot_names[0]
+        # A rollout of one decision that is given: the bot is never asked.
+        then = self._engine.rollout(rows, actions, bot, limit=1, of=parents[kept], trusted=True)
+        following, second = self._game.successors(then.rows, trusted=True)
+        further, left = self._judge(then.rows, following, second, preview=False)
+        behind = np.full(len(kept), np.inf, np.float32)
+        np.minimum.at(behind, following, further + left)
+        looked = np.where(found["reason"] == Reason.CLEAR, values, np.float32(np.inf))
+        looked[kept] = frames[kept] + behind
+        planned = np.zeros(len(rows), np.bool_)
+        planned[parents[np.isfinite(looked)]] = True
+        looked_at: np.ndarray = np.where(planned[parents], looked, values)
+        return looked_at
 
 
 # -- by name ---------------------------------------------------------------------------------------

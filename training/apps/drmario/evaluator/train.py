@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -42,37 +41,13 @@ from training.apps.drmario.evaluator.model import (
 from training.apps.drmario.evaluator.samples import CENSORED, cap_frames, draw_games, summarise
 from training.dqn.loss import quantile_huber
 from training.nets.descent import descend
-from training.run.options import Number, Options, Text, Whole, option
+from training.run.options import Text, Whole, option
 
+KAPPA = 50.0  # frames up to which the loss is quadratic
+TARGETS = 8  # quantiles that are drawn as what a bootstrapped sample is trained toward
+HIDDEN = 0.2  # share of the samples whose pill is hidden
 REFRESH = 200  # steps after which the copy that bootstraps is a new one
 EXPLORED = 0.7  # share of the games that chance may begin
-
-
-class FitConfig(Options):
-    """How an evaluator is trained.
-
-    Parameters
-    ----------
-    batch_size : int
-    learning_rate : float
-        At first; it falls to 0 like a cosine.
-    kappa : float
-        Frames up to which the loss is quadratic.
-    targets : int
-        Of a bootstrapped sample, quantiles that are drawn as what it is trained toward.
-    unknown : float
-        Share of the samples whose pill is hidden.
-    seed : int
-    """
-
-    SECTION: ClassVar[str] = "fit."
-
-    batch_size: Whole = Field(default=1024, ge=1, le=10**6)
-    learning_rate: Number = Field(default=1e-3, gt=0, le=1)
-    kappa: Number = Field(default=50.0, gt=0, le=10**4)
-    targets: Whole = Field(default=8, ge=1, le=1000)
-    unknown: Number = Field(default=0.2, ge=0, lt=1)
-    seed: Whole = 0
 
 
 def censored_loss(theta: Tensor, target: Tensor, at_least: Tensor, kappa: float) -> Tensor:
@@ -99,12 +74,10 @@ class Targets:
     ----------
     samples : ndarray of SAMPLE
     t_max : int
-    config : FitConfig
     """
 
-    def __init__(self, samples: np.ndarray, t_max: int, config: FitConfig) -> None:
-        self._samples, self._config = samples, config
-        self._t_max = t_max / UNIT
+    def __init__(self, samples: np.ndarray, t_max: int) -> None:
+        self._samples, self._t_max = samples, t_max / UNIT
         self._frames = cap_frames(samples, t_max) / np.float32(UNIT)
         goes_on = samples["left"] > 0
         end = np.arange(len(samples)) + samples["left"]  # the last decision of each game
@@ -123,7 +96,7 @@ class Targets:
         judge: Callable[[np.ndarray], np.ndarray],
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return targets, float32 (k, J), and whether they are only lower bounds, bool (k,).
+        """Return :data:`TARGETS` of each, float32, and whether they are only bounds, bool (k,).
 
         Parameters
         ----------
@@ -132,42 +105,52 @@ class Targets:
             Returns quantiles in units of what is seen.
         rng : numpy Generator
         """
-        count = self._config.targets
-        target = np.repeat(self._frames[chosen][:, None], count, axis=1)
+        target = np.repeat(self._frames[chosen][:, None], TARGETS, axis=1)
         behind = self._behind[chosen]
         far = np.flatnonzero(behind >= 0)
         if far.size:
             theta = judge(self._samples["seen"][behind[far]])
-            drawn = rng.integers(theta.shape[1], size=(far.size, count))
+            drawn = rng.integers(theta.shape[1], size=(far.size, TARGETS))
             reached = self._between[chosen[far]][:, None] + np.take_along_axis(theta, drawn, 1)
             target[far] = np.clip(reached, 0.0, self._t_max)
         return target, self._at_least[chosen]
 
 
-def fit(evaluator: Evaluator, samples: np.ndarray, config: FitConfig, steps: int) -> float:
+def fit(
+    evaluator: Evaluator,
+    samples: np.ndarray,
+    steps: int,
+    *,
+    batch_size: int = 1024,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+) -> float:
     """Train an evaluator, in place; return the mean loss of the last tenth.
 
     Parameters
     ----------
     evaluator : Evaluator
     samples : ndarray of SAMPLE
-    config : FitConfig
-    steps : int
+    steps, batch_size : int
+    learning_rate : float
+        At first; it falls to 0 like a cosine.
+    seed : int
+        Of the samples that are drawn.
     """
     net = evaluator.net
-    optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
+    optimizer = torch.optim.AdamW(net.parameters(), learning_rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    rng, head = np.random.default_rng(config.seed), evaluator.head
-    targets = Targets(samples, head.t_max, config)
+    rng, head = np.random.default_rng(seed), evaluator.head
+    targets = Targets(samples, head.t_max)
 
     def make_losses() -> Iterator[Tensor]:
         for step in range(steps):
             if step % REFRESH == 0:
                 judge = _freeze(net)
-            chosen = rng.integers(len(samples), size=config.batch_size)
+            chosen = rng.integers(len(samples), size=batch_size)
             target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
-            theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
-            lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
+            theta = net(_augment(samples["seen"][chosen], rng))
+            lost = censored_loss(theta, target, at_least, KAPPA / UNIT)
             yield lost.mean() / head.quantiles
 
     losses = [*descend(net, optimizer, schedule, make_losses(), max_norm=1.0)]
@@ -186,13 +169,13 @@ def _freeze(net: EvaluatorNet) -> Callable[[np.ndarray], np.ndarray]:
     return judge
 
 
-def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tensor:
+def _augment(seen: np.ndarray, rng: np.random.Generator) -> Tensor:
     """Augment situations: hide some pills, mirror half of the bottles, and return the features.
 
     Which way a bottle stands hardly changes how long it takes: only a kick goes to the left alone.
     """
     seen = seen.copy()
-    seen["pill"][rng.random(len(seen)) < unknown] = UNKNOWN
+    seen["pill"][rng.random(len(seen)) < HIDDEN] = UNKNOWN
     numbers = count_features(seen)
     half = len(numbers) // 2
     numbers[:half] = mirror_features(numbers[:half])
@@ -203,7 +186,7 @@ def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tens
 
 
 class TrainConfig(Shape):
-    """How an evaluator is made: its games, its network and its training.
+    """How an evaluator is made: its games, its network, and how long it is trained.
 
     Parameters
     ----------
@@ -215,15 +198,13 @@ class TrainConfig(Shape):
     most : int
         Decisions after which a game is given up.
     seed : int
-    fit : FitConfig
     """
 
     bot: Text = "greedy"
     bot_games: Whole = Field(default=8000, ge=1, le=10**7)
     bot_steps: Whole = 1200
     most: Whole = Field(default=250, ge=1, le=10**7)
-    seed: Whole = option(0, "Of games and network.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
-    fit: FitConfig = Field(default_factory=FitConfig)
+    seed: Whole = option(0, "Of all that is drawn.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
 
 
 def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -> Evaluator:
@@ -240,6 +221,6 @@ def train(config: TrainConfig, log: Callable[[str], None] = lambda text: None) -
     games = draw_games(config.bot_games, config.levels, config.speeds, config.seed)
     played = samples.play(config.bot, games, most=config.most, explore=EXPLORED, seed=config.seed)
     log(summarise(played))
-    loss = fit(evaluator, played, config.fit, config.bot_steps)
+    loss = fit(evaluator, played, config.bot_steps, seed=config.seed)
     log(f"loss {loss:.4f}")
     return evaluator
