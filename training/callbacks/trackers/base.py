@@ -92,16 +92,6 @@ def read(source: Source, seen: StepReader) -> Array:
     return seen[source] if isinstance(source, str) else source(seen)
 
 
-def check_source(engine: Engine, source: Source) -> Source:
-    """Check a source and return it; ConfigError if it names no info column of the engine."""
-    if isinstance(source, str) and source not in engine.info:
-        raise ConfigError(
-            f"source {show(source)}: this engine has no such info column, it has "
-            f"{', '.join(engine.info)}"
-        )
-    return source
-
-
 def check_room(option: str, value: int, size: int) -> int:
     """Refuse a table above :data:`MAX_TABLE_MIB`, or that this machine cannot hold.
 
@@ -147,6 +137,8 @@ class Tracker(ABC):
     Parameters
     ----------
     engine : Engine
+    options : Options
+        Of the class :attr:`OPTIONS`.
 
     Attributes
     ----------
@@ -158,15 +150,15 @@ class Tracker(ABC):
         Bytes of its tables when they are full; of those that grow, at the beginning.
     """
 
-    OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``; sources as they are written
+    OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
     placed: Array | None = None
     room: int = 0
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, options: Any) -> None:
+        self._engine, self._options = engine, options
 
     @abstractmethod
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
