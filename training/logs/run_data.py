@@ -19,7 +19,7 @@ from training.logs.run_log import flatten
 from training.run import files
 from training.run.config import RunConfig
 from training.run.jsonl import scan_lines
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 PLAYERS = 4  # of a table, where a record does not say

@@ -12,8 +12,7 @@ from fastenv.errors import FastEnvError, show
 from training.logs.run_data import mapping, read_part
 from training.run import registry
 from training.run.folder import has_agent
-from training.run.names import SEARCH, is_search
-from training.run.seating import env_of_table
+from training.run.seating import SEARCH, env_of_table, is_search
 from training.studio.messages import Refusal
 
 PERSON = "person"

@@ -28,7 +28,7 @@ from training.logs.seed_groups import GroupComparison
 from training.players import card
 from training.run.folder import has_agent
 from training.run.jsonl import MAX_LINE, parse_line
-from training.run.names import AGENT
+from training.run.seating import AGENT
 from training.studio.places import PRETRAINED, Places
 
 MAX_POINTS = 600  # of a curve
