@@ -6,7 +6,6 @@ A trainer derives its options from :class:`RunConfig` and registers them
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -23,8 +22,8 @@ from training.run.options import (
     Text,
     Truth,
     Whole,
-    canonical_json,
     format_values,
+    hash_json,
     option,
     require,
 )
@@ -637,7 +636,7 @@ class RunConfig(Options):
 
     def sha256(self) -> str:
         """Hash the canonical JSON of the options."""
-        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+        return hash_json(self.to_dict())
 
     # -- from plain values ---------------------------------------------------------------------
 
