@@ -34,7 +34,7 @@ def prospector_trackers(engine):
         "progress": make(BayesProgressTracker, engine, events=[event]),
     }
     given = StateArchive.OPTIONS(cell=node, score="credits", visits="visits", max_cells=32)
-    return Trackers(engine, trackers, StateArchive(engine, given, trackers))
+    return Trackers(engine, trackers | {"archive": StateArchive(engine, given, trackers)})
 
 
 def collect(engine, trackers, rng, steps, obs, mask, stored):
@@ -68,7 +68,7 @@ def test_a_run_of_prospector_is_followed():
 
 def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers():
     engine, trackers, obs, mask = start(5)
-    rng, archive = np.random.default_rng(0), trackers._archive
+    rng, archive = np.random.default_rng(0), trackers._named["archive"]
     progress = trackers._named["progress"]
     before = 0
     while archive.restarts == before:

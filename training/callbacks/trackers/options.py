@@ -56,15 +56,14 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers:
     allowed = "without an archive: this environment cannot be set to a saved state"
     require(not archives or engine.game.resumable, "trackers", archives, allowed)
     built: dict[str, Tracker] = {}
-    archive: StateArchive | None = None
-    # An archive asks a counter of visits, and quests.
+    # An archive asks a counter of visits, and quests: it is made last, and observes last.
     for name in sorted(options, key=lambda name: kinds[name] == "archive"):
         own: Any = _read_tracker(kinds[name], options[name], f"trackers.{name}")
         if kinds[name] == "archive":
-            archive = StateArchive(engine, own, built, seed)
+            built["archive"] = StateArchive(engine, own, built, seed)
         else:
             built[name] = KINDS[kinds[name]](engine, own)
-    return Trackers(engine, {name: built[name] for name in options if name in built}, archive)
+    return Trackers(engine, built)
 
 
 def _get_kind(name: str, given: Any) -> str:
