@@ -17,16 +17,16 @@ from training.expert.options import ExpertConfig
 from training.ppo.options import NativeConfig, PPOConfig
 from training.rllib.options import RLlibConfig
 from training.run import machine, registry
-from training.run.config import RunConfig
-from training.run.options import Options, allowed_of
-from training.run.sections import (
+from training.run.config import (
     CheckpointConfig,
     DelayedAction,
     EvaluationConfig,
     LiveMapConfig,
+    RunConfig,
     SelfPlayConfig,
     ShapingConfig,
 )
+from training.run.options import Options, allowed_of
 from training.search.options import SearchOptions
 
 PAGE = machine.ROOT / "docs" / "reference" / "options.md"

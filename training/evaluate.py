@@ -20,13 +20,12 @@ from fastenv.options import parse_option
 from fastenv.registry import short_id
 from training.run import files, machine
 from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
-from training.run.names import base_of, is_search, split_names
 from training.run.registry import DEFAULT_ENVS
+from training.run.seating import base_of, is_search, split_names
 
 if TYPE_CHECKING:  # the help need not wait for it
-    from training.run.config import RunConfig
+    from training.run.config import EvaluationConfig, RunConfig
     from training.run.folder import RunFolder
-    from training.run.sections import EvaluationConfig
     from training.search.agent import SearchAgent
 
 ABOUT = """\

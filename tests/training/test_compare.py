@@ -30,7 +30,7 @@ from training.evaluation.run_evaluation import evaluate_trained
 from training.evaluation.statistics import improvement_interval, iqm_interval
 from training.players.trained import load
 from training.run.folder import RunFolder
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 RECORDS = Path(__file__).resolve().parents[2] / "benchmarks"
 MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King

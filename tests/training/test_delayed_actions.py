@@ -14,8 +14,8 @@ from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
 from training.ppo.trainer import PPOTrainer
+from training.run.config import DelayedAction
 from training.run.envs import make_engine
-from training.run.sections import DelayedAction
 from training.sb3.vec import TrainerVecEnv
 
 HOLD, CASH_OUT = 6, 68

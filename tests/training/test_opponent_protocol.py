@@ -23,10 +23,9 @@ from training.players.names import make_player
 from training.players.player import begin_all, every_lane
 from training.players.trained import load
 from training.run import games
-from training.run.config import RunConfig
+from training.run.config import EARLIER_SETS, RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.sections import EARLIER_SETS
 
 BOTS = ["fast", "slow", "random"]  # the strongest first
 known = pytest.fixture(third_game.known, scope="module", autouse=True)

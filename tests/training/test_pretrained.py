@@ -15,7 +15,7 @@ from training.games.gameboy.evaluation import LENGTH, held_out
 from training.players.trained import DRAWN, load
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAMPION = ROOT / "pretrained/skullking"

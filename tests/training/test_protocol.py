@@ -13,7 +13,7 @@ from training.games.prospector import protocol
 from training.games.prospector.protocol import main
 from training.players.trained import load
 from training.run.folder import RunFolder
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
 for option in (

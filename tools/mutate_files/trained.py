@@ -54,22 +54,19 @@ def make_run(folder: Path) -> None:
 
 def mend_run(folder: Path) -> None:
     """Correct the hashes in ``config.json`` and ``MANIFEST.json``, as far as they can be read."""
-    from training.run.options import canonical_json
-
-    def digest(value: Any) -> str:
-        return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+    from training.run.options import hash_json
 
     try:
         path = folder / "run/config.json"
         config = json.loads(path.read_text("utf-8"))
-        path.write_text(json.dumps(config | {"sha256": digest(config["config"])}), "utf-8")
+        path.write_text(json.dumps(config | {"sha256": hash_json(config["config"])}), "utf-8")
         path = folder / NEWEST / "MANIFEST.json"
         manifest = json.loads(path.read_text("utf-8"))
         for name, record in manifest["files"].items():
             content = (folder / NEWEST / name).read_bytes()
             record |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         rest = {key: value for key, value in manifest.items() if key != "sha256"}
-        path.write_text(json.dumps(rest | {"sha256": digest(rest)}), "utf-8")
+        path.write_text(json.dumps(rest | {"sha256": hash_json(rest)}), "utf-8")
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return
 

@@ -29,10 +29,9 @@ from training.bench.env_modes import (
 )
 from training.ppo.options import PPOConfig
 from training.run import files, machine
-from training.run.config import RunConfig
+from training.run.config import PLAIN, RunConfig, is_plain
 from training.run.config_files import merge, parse_assignments
 from training.run.games import get_game
-from training.run.names import PLAIN, is_plain
 from training.run.options import require
 
 SCHEMA = 1

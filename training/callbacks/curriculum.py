@@ -25,7 +25,7 @@ from training.callbacks.trackers.sources import source_of
 from training.nets.actor_critic import make_player
 from training.players.network import Network
 from training.run import envs, games, registry, schedules
-from training.run.callback import Callback, EngineStep, Log, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -231,55 +231,49 @@ class Curriculum(Callback):
 
     def begin_iteration(self, loop: Progress) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
-        log, steps, iteration = loop.log, loop.steps, loop.iteration
+        iteration = loop.iteration
         newest, tested = self._schedule.next_test, False
         late = iteration >= self._options.gate_every and self._gate.due(iteration)
         left = self._gate.tests < self._options.tests
         if late and newest is not None and self._is_ready(newest):
             tested = left
             if tested:
-                passed = self._test(newest, self._options.target, log, steps, iteration)
+                passed = self._test(loop, newest, self._options.target)
                 self._schedule.record_verdict(passed)
             elif not self._announced:
                 self._announced = True
-                log.warn(
+                loop.log.warn(
                     f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
                     f"opened behind {self._options.stages[newest].name}."
                 )
         stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
         limit = None if tested else self._times.target(stage)
         if limit is not None and late and left:
-            passed = self._test(stage, limit, log, steps, iteration, within=stage)
+            passed = self._test(loop, stage, limit, within=stage)
             changed |= self._times.record_verdict(stage, passed, self._engines[0])
         if changed:
             self._times.configure(self._engines, stage)
-            log.event("budgets", step=steps, stage=self.stage.name, **self._times.values(stage))
+            values = self._times.values(stage)
+            loop.log.event("budgets", step=loop.steps, stage=self.stage.name, **values)
         if tested or iteration % self._options.gate_every == 0:
-            self._train_on(self._schedule.choose_stage(), log, steps)
+            self._train_on(loop, self._schedule.choose_stage())
 
-    def _train_on(self, number: int, log: Log, steps: int) -> None:
+    def _train_on(self, loop: Progress, number: int) -> None:
         """Change to a stage, if it is another."""
         if number == self._stage:
             return
         self._stage = number
         self.apply(self._engines, number)
         self._reset_lanes()
-        log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
+        knobs = dict(self.stage.knobs)
+        loop.log.event("stage", step=loop.steps, name=self.stage.name, knobs=knobs)
 
     def _is_ready(self, stage: int) -> bool:
         """Tell whether a policy is good enough in training to be tested on a stage."""
         seen = self._schedule.rates.lower(stage)
         return not self._options.watch or seen > self._options.target
 
-    def _test(
-        self,
-        stage: int,
-        target: float,
-        log: Log,
-        steps: int,
-        iteration: int,
-        within: int | None = None,
-    ) -> bool:
+    def _test(self, loop: Progress, stage: int, target: float, within: int | None = None) -> bool:
         """Test whether the policy exceeds a rate on a stage, within the budgets of ``within``."""
         self.apply([self.engine], stage)
         self._times.configure([self.engine], within)
@@ -290,7 +284,7 @@ class Curriculum(Callback):
             nets = module.load_nets(self._config, self.engine, parameters)
             logits = make_player(next(iter(nets.values()))[0])
         certificate = self._gate.certify(
-            iteration,
+            loop.iteration,
             self.engine,
             partial(Network, logits),
             self._success,
@@ -300,14 +294,14 @@ class Curriculum(Callback):
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
-                "schedules": schedules.get_scheduled_values(self._config.schedules, steps),
+                "schedules": schedules.get_scheduled_values(self._config.schedules, loop.steps),
                 "stages": [stage.to_dict() for stage in stages],
                 "success": dict(self._options.success),
                 **({} if within is None else {"budgets": self._times.values(within)}),
             },
             max_steps=self._options.max_steps,
         )
-        write_certificate(certificate, self._folder, log, steps)
+        write_certificate(certificate, self._folder, loop.log, loop.steps)
         return certificate.passed
 
     def state(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ does not work.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import sys
@@ -32,7 +31,7 @@ from training.evaluation.loop import Loop
 from training.players.player import MakePlayer
 from training.run import files
 from training.run.callback import Log
-from training.run.options import Number, Options, Whole, canonical_json, option, require
+from training.run.options import Number, Options, Whole, hash_json, option, require
 from training.run.seeds import GATE_SEEDS
 
 MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
@@ -227,8 +226,7 @@ def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: i
 
 def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -> str:
     """Hash the canonical JSON of a gate and of the settings of its stage."""
-    whole = {"gate": config.to_dict(), "settings": dict(settings or {})}
-    return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
+    return hash_json({"gate": config.to_dict(), "settings": dict(settings or {})})
 
 
 # -- running ---------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class Potential:
     engine : BatchEngine
     phi : callable
     kappa, gamma : float
-        See :class:`training.run.sections.ShapingConfig`.
+        See :class:`training.run.config.ShapingConfig`.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import show_reason
+from fastenv.seats import EXTERNAL
 from fastenv.ticker import print_dots
 from training.callbacks import best_times, curriculum
 from training.callbacks.curriculum import Curriculum
@@ -18,9 +19,8 @@ from training.callbacks.trackers import options
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import Windows
 from training.evaluation.judging import get_judging
-from training.logs.boards import check_wandb
 from training.logs.live_map import FOLDER
-from training.logs.run_log import RunLog
+from training.logs.run_log import RunLog, check_wandb
 from training.nets.precision import set_up_torch
 from training.run import envs, games, registry, schedules
 from training.run.callback import Callback, EngineStep, Progress
@@ -30,7 +30,7 @@ from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, TrainingLoop, run_training
 from training.run.options import require
-from training.run.seating import check_opponents, has_agents
+from training.run.seating import has_agents
 from training.run.seeds import stream_seed
 from training.run.signals import Stop
 from training.run.trainer import Trainer
@@ -175,6 +175,30 @@ def check_run(config: RunConfig, engine: Any) -> None:
     get_judging(config.env).check_run(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
+
+
+def check_opponents(config: RunConfig, engine: Engine) -> None:
+    """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+    Raises
+    ------
+    ConfigError
+        If an option, a schedule or a stage of the gate asks for them.
+    """
+    seats = engine.game.external_seats
+    if seats is None:
+        return
+    allowed = "left out: seats are played from outside with the section selfplay alone"
+    every = config.env_options.get("seats", "one")
+    require(every != "all", "env_options.seats", every, allowed)
+    name = seats.opponents
+    values = [config.env_options.get(name)]
+    values += [value for _, value in config.schedules.get(name, ())]
+    values += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
+    for value in values:
+        names = [value] if isinstance(value, str) else value or ()
+        allowed = "bots; seats are played from outside with the section selfplay alone"
+        require(EXTERNAL not in names, name, value, allowed)
 
 
 def check_config(config: RunConfig) -> None:

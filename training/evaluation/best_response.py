@@ -29,9 +29,9 @@ from training.players.contest_table import ContestTable
 from training.players.policy import Policy
 from training.run import files, games
 from training.run.config import RunConfig
-from training.run.names import SEARCH as PREFIX
 from training.run.option_layers import Say, fit_rollout
 from training.run.options import canonical_json, require
+from training.run.seating import SEARCH as PREFIX
 from training.run.seeds import MATCH_SEEDS
 
 SCRATCH, AGENT, SEARCH = "scratch", "agent", "search"

@@ -31,12 +31,11 @@ from training.evaluation.trainings import (
 )
 from training.players.trained import provenance
 from training.run import files, machine
-from training.run.config import RunConfig
+from training.run.config import EvaluationConfig, RunConfig
 from training.run.folder import MAY_CHANGE
 from training.run.option_layers import config_of
 from training.run.options import canonical_json, require
 from training.run.removed import drop_from_section
-from training.run.sections import EvaluationConfig
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from training.run import files
 from training.run.folder import RunFolder
 from training.run.games import Column
 from training.run.loop import Outcome
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables

@@ -28,8 +28,8 @@ from training.players.network import draws
 from training.players.player import Cost
 from training.players.policy import Policy
 from training.run.games import Column
-from training.run.names import is_search
 from training.run.options import require
+from training.run.seating import is_search
 from training.run.seeds import MATCH_SEEDS
 
 POINTS = "points"  # a measure that ranks

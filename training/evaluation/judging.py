@@ -30,13 +30,12 @@ from training.logs.run_data import describe_opponents
 from training.players.names import RANDOM_LEGAL, AnyPlayer, Who, find_player, load_who
 from training.players.trained import TrainedAgent
 from training.run import games
-from training.run.config import RunConfig
+from training.run.config import EARLIER_SETS, EvaluationConfig, RunConfig
 from training.run.envs import check_agents, make_seated, with_defaults, with_seating
 from training.run.games import Column
-from training.run.names import is_agent, is_search
 from training.run.options import require
 from training.run.schedules import get_scheduled_values
-from training.run.sections import EARLIER_SETS, EvaluationConfig
+from training.run.seating import is_agent, is_search
 from training.run.seeds import CURVE_SEEDS
 
 EVALUATE, CURVE, COMPARE = "evaluate", "curve", "compare"  # purposes of what is played

@@ -23,7 +23,7 @@ from training.evaluation.statistics import (
 from training.evaluation.tables import format_interval, make_table, name_column, show_interval
 from training.logs.run_data import RunData
 from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 if TYPE_CHECKING:  # a page of runs need not wait for torch
     from training.evaluation.judging import Judging, ShownColumn

@@ -14,7 +14,7 @@ from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import ALIKE, IN_TURN, MATCHES, Judging
 from training.evaluation.results import Estimates, EvaluationReport, Results, add_costs
 from training.logs.run_data import describe_opponents
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 
 class Played(NamedTuple):

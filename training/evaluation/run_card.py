@@ -11,7 +11,7 @@ from training.players.card import Result, format_front_matter, format_table, mak
 from training.players.trained import TrainedAgent, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 _GOALS = "goals reached"  # a group of results whose measure is not one of the game's
 

@@ -20,10 +20,9 @@ from training.evaluation.results import EvaluationReport, Results
 from training.players.names import SearchingAgent
 from training.players.trained import TrainedAgent, load
 from training.run import files, machine
-from training.run.config import RunConfig
+from training.run.config import EvaluationConfig, RunConfig
 from training.run.folder import RunFolder
-from training.run.names import AGENT
-from training.run.sections import EvaluationConfig
+from training.run.seating import AGENT
 from training.run.seeds import MATCH_SEEDS
 
 

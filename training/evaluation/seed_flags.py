@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from training.run.command_line import add_runs
-from training.run.names import split_names
+from training.run.seating import split_names
 
 if TYPE_CHECKING:  # the help of a command need not wait for it
-    from training.run.config import RunConfig
-    from training.run.sections import EvaluationConfig
+    from training.run.config import EvaluationConfig, RunConfig
 
 
 @dataclass(frozen=True)

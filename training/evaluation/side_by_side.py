@@ -31,11 +31,11 @@ from training.players.names import load_who, make_player
 from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.players.trained import load_policy
+from training.run.config import EvaluationConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.options import require
 from training.run.seating import env_of_table
-from training.run.sections import EvaluationConfig
 
 
 def play_bots(

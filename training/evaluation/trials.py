@@ -27,12 +27,11 @@ from training.evaluation.seed_flags import (
 )
 from training.evaluation.trainings import parse_seeds, train_or_resume
 from training.run import config_files, files, machine, option_layers
-from training.run.config import RunConfig
+from training.run.config import EvaluationConfig, RunConfig
 from training.run.folder import BusyError
-from training.run.names import AGENT
 from training.run.options import canonical_json, check_value, require
 from training.run.removed import drop_from_section, drop_removed
-from training.run.sections import EvaluationConfig
+from training.run.seating import AGENT
 from training.run.trainer import TrainingError
 
 try:

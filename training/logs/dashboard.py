@@ -21,7 +21,7 @@ from rich.live import Live
 
 from fastenv.ticker import print_dots
 from training.logs.picture import Picture, format_value
-from training.logs.status import Status, section
+from training.logs.status import Status, mapping
 
 LINE_EVERY_S = 5.0  # at first; later a hundredth of the time that has passed, if that is longer
 LINE_SHARE = 0.01
@@ -180,7 +180,7 @@ class Dashboard:
 
 def _format_evaluation(details: Mapping[str, Any]) -> str:
     results = "; ".join(
-        f"{name} {format_value(x)}" for name, x in section(details, "results").items()
+        f"{name} {format_value(x)}" for name, x in mapping(details, "results").items()
     )
     return f"evaluation at {details.get('step') or 0:,}: {results}"
 

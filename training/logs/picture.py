@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from training.logs.status import CURVES, Status, duration, first, number, section
+from training.logs.status import CURVES, Status, duration, first, mapping, number
 
 # Terms of the update: name, heading, format. SB3 records the entropy as a loss.
 TERMS = (
@@ -145,7 +145,7 @@ class Picture:
         return lines
 
     def _draw_terms(self, width: int) -> list[Text]:
-        train = dict(section(self.status.record, "train"))
+        train = dict(mapping(self.status.record, "train"))
         if "entropy" not in train and "entropy_loss" in train:
             train["entropy"] = -number(train["entropy_loss"])
         terms = [
@@ -162,7 +162,7 @@ class Picture:
             values = {
                 layer: value
                 for layer, figures in self.status.layers.items()
-                if math.isfinite(value := number(section(self.status.layers, layer).get(name)))
+                if math.isfinite(value := number(mapping(self.status.layers, layer).get(name)))
             }
             if not values:
                 continue
@@ -182,7 +182,7 @@ class Picture:
         head = _begin_line("evaluation").append(f"at {newest.get('step') or 0:,}", "bold")
         if before:
             head.append(f"   changes since {before.get('step') or 0:,}", "dim")
-        results, old = section(newest, "results"), section(before, "results")
+        results, old = mapping(newest, "results"), mapping(before, "results")
         rows = list(results.items())[:4]
         cells = [format_value(interval) for _, interval in rows]
         widest = max((len(cell) for cell in cells), default=0)

@@ -16,10 +16,12 @@ import numpy as np
 
 from fastenv.errors import FastEnvError, FileError, show
 from training.logs.run_log import flatten
+from training.logs.status import mapping
 from training.run import files
 from training.run.config import RunConfig
+from training.run.folder import flatten as flatten_options
 from training.run.jsonl import scan_lines
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 PLAYERS = 4  # of a table, where a record does not say
@@ -170,7 +172,7 @@ def read_head(path: Path, name: str | None = None) -> RunData:
     return RunData(
         name=name or path.name,
         path=path,
-        config=_flatten_options(config),
+        config=flatten_options(config),
         head=head,
         summary=read_part(path, "summary.json", notes),
         evaluation=evaluation,
@@ -225,14 +227,6 @@ def _drop_others(
             del record[name]
             what = f"{part}: {name}={show(value)} is left out"
             notes.append(f"{what}, for it must be {_NAMES[kind]}")
-
-
-def _flatten_options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for key, value in values.items():
-        nested = isinstance(value, dict) and value
-        options |= _flatten_options(value, f"{prefix}{key}.") if nested else {prefix + key: value}
-    return options
 
 
 def _make_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -358,12 +352,6 @@ def _make_label(player: str, run: RunData) -> str:
 def run_of(label: str, names: Sequence[str]) -> str | None:
     """Find the run that a player of :func:`compared` belongs to; None for a bot."""
     return next((n for n in names if label == n or label.startswith((f"{n} ", f"{n},"))), None)
-
-
-def mapping(record: Any, name: str) -> dict[str, Any]:
-    """Return a part of a record that is an object; empty if it is none."""
-    part = record.get(name) if isinstance(record, Mapping) else None
-    return part if isinstance(part, dict) else {}
 
 
 def is_interval(value: Any) -> bool:

@@ -19,13 +19,12 @@ from training.logs.run_data import (
     RunData,
     compared,
     is_interval,
-    mapping,
     phase_shares,
     run_of,
 )
 from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData, levels_of
-from training.logs.status import duration
+from training.logs.status import duration, mapping
 from training.run import games, registry
 from training.run.rounding import rounded
 

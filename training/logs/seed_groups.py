@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from training.logs.run_data import RunData, results
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 _OWN = ("name", "seed")  # options that runs of a group do not share
 

@@ -137,21 +137,23 @@ class Status:
         """Add an iteration."""
         self.history(record)
         self.at(int(record.get("step", self.steps)))
-        for name, seconds in numbers(record.get("phases")).items():
-            # Recent iterations count most, so that the split is steady and still follows a change.
-            self.phases[name] = 0.8 * self.phases.get(name, seconds) + 0.2 * seconds
-        wrong = [k for k, v in section(record, "train").items() if is_wrong(v)]
+        for name, value in mapping(record, "phases").items():
+            if math.isfinite(seconds := number(value)):
+                # Recent iterations count most: the split is steady, and still follows a change.
+                self.phases[name] = 0.8 * self.phases.get(name, seconds) + 0.2 * seconds
+        train = mapping(record, "train").items()
+        wrong = [k for k, v in train if isinstance(v, float) and not math.isfinite(v)]
         if wrong:
             self.warn(f"not finite in iteration {record.get('iter', '?')}: {', '.join(wrong)}")
 
     def history(self, record: Mapping[str, Any]) -> None:
         """Add an iteration of an earlier process."""
         self.record = record
-        self.layers = section(section(record, "train"), "layers") or self.layers
+        self.layers = mapping(mapping(record, "train"), "layers") or self.layers
         if "wall_s" in record:
             self._wall = float(record["wall_s"]), time.monotonic()
         for (group, name), curve in self.curves.items():
-            value = section(record, group).get(name)
+            value = mapping(record, group).get(name)
             if isinstance(value, int | float):
                 curve.add(float(value))
 
@@ -218,7 +220,7 @@ class Status:
             parts.append(f"{sps:,.0f} decisions/s")
         if sps > 0 and sps_cpu > 0:
             parts += [f"{sps_cpu:,.0f} per CPU second", f"{sps / sps_cpu:.1f} cores"]
-        rss = number(section(self.record, "mem").get("rss_mb"))
+        rss = number(mapping(self.record, "mem").get("rss_mb"))
         if rss > 0:
             parts.append(f"{rss / 1024:.1f} GiB" if rss >= 1024 else f"{rss:.0f} MiB")
         return parts
@@ -238,18 +240,7 @@ def number(value: Any) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def mapping(record: Any, name: str) -> dict[str, Any]:
     """Return a part of a record that is an object; empty if it is none."""
-    part = record.get(name)
-    return part if isinstance(part, Mapping) else {}
-
-
-def numbers(section: Any) -> dict[str, float]:
-    """Return the finite numbers of a part of a record."""
-    items = section.items() if isinstance(section, Mapping) else ()
-    return {k: float(v) for k, v in items if isinstance(v, int | float) and math.isfinite(v)}
-
-
-def is_wrong(value: Any) -> bool:
-    """Tell whether something is a number that is not finite."""
-    return isinstance(value, float) and not math.isfinite(value)
+    part = record.get(name) if isinstance(record, Mapping) else None
+    return part if isinstance(part, dict) else {}

@@ -15,9 +15,8 @@ from training.players.trained import load_policy
 from training.run import games, registry
 from training.run.engine import Engine
 from training.run.folder import name_of_agent
-from training.run.names import SEARCH, is_search, short_name
 from training.run.options import require
-from training.run.seating import check_bot
+from training.run.seating import SEARCH, check_bot, is_search, short_name
 
 RANDOM_LEGAL = "random_legal"
 

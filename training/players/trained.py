@@ -19,9 +19,8 @@ from training.run import checkpoint, files, games, registry, schedules, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_seating
 from training.run.folder import WEIGHTS, RunError, RunFolder
-from training.run.names import AGENT
 from training.run.options import require
-from training.run.seating import needs_mixing, scripted_opponents
+from training.run.seating import AGENT, needs_mixing, scripted_opponents
 
 DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"

@@ -15,7 +15,7 @@ import numpy as np
 from training.players.person import Person
 from training.players.player import Explains, Player, Thought, Weighs
 from training.players.value import LaneValue
-from training.run.names import SEARCH, is_search
+from training.run.seating import SEARCH, is_search
 
 SHOWN = 3  # actions that a reason names
 # Options of the search of who advises a person, unless others are named. It searches all decisions:

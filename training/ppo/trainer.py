@@ -735,7 +735,7 @@ def gather_state(ranks: Ranks, state: State) -> State:
         "state": model["state"].numpy(),
     }
     parts = ranks.gather({"rows": state.rows, **state.arrays, **own})
-    auxiliary = ranks.gather_state(model[_AUXILIARY]) if _AUXILIARY in model else []
+    auxiliary = ranks.gather(model[_AUXILIARY]) if _AUXILIARY in model else []
     if not parts:
         return state
     names = ("rows", *state.arrays)

@@ -29,7 +29,7 @@ from fastenv.files import check_zip, read_npz, read_regular, show_path
 from fastenv.spec import GameSpec
 from training.run import files
 from training.run.engine import Engine
-from training.run.options import canonical_json
+from training.run.options import hash_json
 
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
@@ -170,7 +170,7 @@ def _write_manifest(unfinished: Path, steps: int, identity: dict[str, Any]) -> N
 def _sha256_of(manifest: dict[str, Any]) -> str:
     """Hash a manifest without the field that holds its hash."""
     rest = {key: value for key, value in manifest.items() if key != "sha256"}
-    return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
+    return hash_json(rest)
 
 
 def _put_in_place(unfinished: Path, final: Path) -> None:

@@ -29,7 +29,6 @@ read it meanwhile.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -42,7 +41,7 @@ from typing import Any, Self
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, games, machine
 from training.run.config import RunConfig
-from training.run.options import canonical_json
+from training.run.options import canonical_json, hash_json
 
 FORMAT = "fastenv-run"
 VERSION = 1
@@ -188,7 +187,7 @@ class RunFolder:
         except ConfigError as error:
             raise RunError(f"{config_file} holds an impossible config: {error}") from error
         # Options that a later version has added have their usual values.
-        if hashlib.sha256(canonical_json(values).encode()).hexdigest() != recorded:
+        if hash_json(values) != recorded:
             raise RunError(f"{config_file} was changed since the run began: its hash is wrong.")
         return cls(path, config)
 
@@ -296,10 +295,10 @@ def name_of_agent(path: Path) -> str:
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Flatten nested options to ``section.option`` and value."""
+    """Flatten nested options to ``section.option`` and value; an empty mapping is a value."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        nested = isinstance(value, dict)
+        nested = isinstance(value, dict) and value
         flat |= flatten(value, f"{prefix}{key}.") if nested else {prefix + key: value}
     return flat
 

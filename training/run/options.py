@@ -8,6 +8,7 @@ them must fulfil together a validator asks with :func:`require`. Whatever is wro
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import math
 import re
@@ -312,6 +313,11 @@ class Options(BaseModel):
 def canonical_json(value: object) -> str:
     """Format a value as JSON that is the same text for equal values: keys sorted, no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def hash_json(value: object) -> str:
+    """Hash the canonical JSON of a value by sha256."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def check_names(model: type[Options], values: Any) -> None:

@@ -2,15 +2,14 @@
 
 Each has its share of the lanes, and of every minibatch. Gradients are averaged before every step of
 the optimizer, so all have the same parameters. The first rank has the run folder and the
-log, and decides; it sends commands to the others (:meth:`Ranks.send`).
+log, and decides; it sends commands to the others (:meth:`Ranks.send`). Ranks trust each other: what
+they exchange is pickled.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Self
@@ -90,28 +89,20 @@ class Ranks:
     def send(self, what: str, **details: Any) -> None:
         """Send a command to the other ranks; only the first of several ranks does so."""
         if self.size > 1 and self.is_first:
-            self._broadcast(json.dumps([what, details]).encode())
+            self.broadcast((what, details))
 
     def receive(self) -> tuple[str, dict[str, Any]]:
         """Wait for a command of the first rank."""
-        what, details = json.loads(self._broadcast(b""))
+        what, details = self.broadcast(None)
         return what, details
 
-    def broadcast(self, text: str) -> str:
-        """Return the first rank's text on every rank."""
-        if self.size == 1:
-            return text
-        return self._broadcast(text.encode() if self.is_first else b"").decode()
-
-    def _broadcast(self, content: bytes) -> bytes:
-        with _report_lost_rank():
-            length = torch.tensor([len(content)])
-            dist.broadcast(length, 0)
-            data = torch.zeros(int(length), dtype=torch.uint8)
-            if self.is_first:
-                data[:] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
-            dist.broadcast(data, 0)
-        return data.numpy().tobytes()
+    def broadcast(self, value: Any) -> Any:
+        """Return the first rank's value on every rank."""
+        values = [value]
+        if self.size > 1:
+            with _report_lost_rank():
+                dist.broadcast_object_list(values, 0)
+        return values[0]
 
     def share_knobs(self, engine: Any) -> None:
         """Set the knobs that are set here in the engines of the other ranks too."""
@@ -164,46 +155,12 @@ class Ranks:
             return number
         return int(self.sum(torch.tensor(number))) / self.size
 
-    def gather(self, arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """Gather the arrays of all ranks in the first; the others get none.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-            Of the same names, types and shapes everywhere.
-        """
-        gathered: list[dict[str, np.ndarray]] = [
-            {} for _ in range(self.size if self.is_first else 0)
-        ]
-        for name in sorted(arrays):
-            own = np.ascontiguousarray(arrays[name])
-            data = torch.from_numpy(own.reshape(-1).view(np.uint8))
-            room = [torch.empty_like(data) for _ in gathered]
-            with _report_lost_rank():
-                dist.gather(data, room if self.is_first else None)
-            for part, bytes_of in zip(gathered, room, strict=True):
-                part[name] = bytes_of.numpy().view(own.dtype).reshape(own.shape)
-        return gathered
-
-    def gather_state(self, state: Mapping[str, Any]) -> list[Any]:
-        """Gather tensors and plain values of all ranks in the first, of any sizes.
-
-        Parameters
-        ----------
-        state : mapping
-            What ``torch.save`` writes and reads back with ``weights_only``.
-        """
-        file = io.BytesIO()
-        torch.save(state, file)
-        content = np.frombuffer(file.getvalue(), np.uint8)
-        sizes = torch.zeros(self.size, dtype=torch.int64)
-        sizes[self.rank] = len(content)
-        padded = np.zeros(int(self.sum(sizes).max()), np.uint8)
-        padded[: len(content)] = content
-        return [
-            torch.load(io.BytesIO(part["content"][:size].tobytes()), weights_only=True)
-            for part, size in zip(self.gather({"content": padded}), sizes.tolist(), strict=False)
-        ]
+    def gather(self, value: Any) -> list[Any]:
+        """Gather the values of all ranks in the first; the others get none."""
+        gathered = [None] * self.size if self.is_first else None
+        with _report_lost_rank():
+            dist.gather_object(value, gathered)
+        return gathered or []
 
 
 SINGLE_RANK = Ranks()

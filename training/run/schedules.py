@@ -15,9 +15,9 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.config import DelayedAction
 from training.run.engine import Engine
 from training.run.options import Schedule, require
-from training.run.sections import DelayedAction
 
 
 def get_scheduled_values(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""Options of the seating: who plays which seat, and in which environment players meet."""
+"""Players and their seats: how players are named, who plays which seat, and where players meet.
+
+A player is named as a bot of the game, by the path of a trained agent, or ``search:WHO`` for one
+that searches.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,54 @@ import numpy as np
 from fastenv.errors import ConfigError
 from fastenv.game import Game
 from fastenv.registry import make_game, short_id
-from fastenv.seats import EXTERNAL
 from training.run import games
-from training.run.config import RunConfig
-from training.run.engine import Engine
-from training.run.names import is_agent
-from training.run.options import require
 
+SEARCH = "search:"
+AGENT = "trained"  # what evaluations and their records call the agent of a run
 # Options for the players of the seats, which a table chooses itself.
 SEATING = ("seats", "agent_seat", "opponent", "opponents")
-
 OPPONENTS = ("opponents", "opponent")  # options for the players of the other seats
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def is_search(name: Any) -> bool:
+    """Tell whether a name is that of an agent that searches."""
+    return isinstance(name, str) and name.startswith(SEARCH)
+
+
+def is_agent(name: Any) -> bool:
+    """Tell whether a name is that of an agent and no bot: a path, or ``search:WHO``.
+
+    Such a player is played from outside.
+    """
+    return isinstance(name, str) and ("/" in name or is_search(name))
+
+
+def base_of(name: str) -> str:
+    """Strip the search from a name: ``WHO`` of ``search:WHO,worlds=16``."""
+    return name.removeprefix(SEARCH).partition(",")[0] if is_search(name) else name
+
+
+def short_name(name: str) -> str:
+    """Shorten the name of a player for text: the last part of a path, without options."""
+    last = base_of(name).rpartition("/")[2]
+    return f"{SEARCH}{last}" if is_search(name) else last
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Split names at commas; options of a search stay with its name."""
+    names: list[str] = []
+    for part in text.split(","):
+        if names and is_search(names[-1]) and "=" in part:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return tuple(names)
+
+
+# -- seats -----------------------------------------------------------------------------------------
 
 
 def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,27 +152,3 @@ def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict
         return kept
     bots = (*games.get_game(env).bots, *game.bot_names)
     return {**kept, "opponent": bots[0]} if bots else kept
-
-
-def check_opponents(config: RunConfig, engine: Engine) -> None:
-    """Refuse seats that are played from outside: a trainer would take their turns for its own.
-
-    Raises
-    ------
-    ConfigError
-        If an option, a schedule or a stage of the gate asks for them.
-    """
-    seats = engine.game.external_seats
-    if seats is None:
-        return
-    allowed = "left out: seats are played from outside with the section selfplay alone"
-    every = config.env_options.get("seats", "one")
-    require(every != "all", "env_options.seats", every, allowed)
-    name = seats.opponents
-    values = [config.env_options.get(name)]
-    values += [value for _, value in config.schedules.get(name, ())]
-    values += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
-    for value in values:
-        names = [value] if isinstance(value, str) else value or ()
-        allowed = "bots; seats are played from outside with the section selfplay alone"
-        require(EXTERNAL not in names, name, value, allowed)

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from fastenv.env import shown_obs
 from training.run import schedules
-from training.run.sections import DelayedAction
+from training.run.config import DelayedAction
 from training.run.trainer import Trainer
 
 # On-policy trainers copy masks and observations before the call that overwrites them, and write

@@ -15,8 +15,8 @@ from training.players.names import load_who, make_player
 from training.players.player import Cost, KeptThoughts, Player, Weighs
 from training.players.policy import Policy
 from training.run import games
-from training.run.names import SEARCH
 from training.run.options import format_values, require
+from training.run.seating import SEARCH
 from training.search.options import SearchOptions, parse
 from training.search.rules import SearchRules
 from training.search.searcher import STEP, Searcher, SearchResult, complete

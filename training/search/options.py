@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from training.run.names import SEARCH, is_search
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
+from training.run.seating import SEARCH, is_search
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 

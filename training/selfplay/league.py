@@ -13,10 +13,9 @@ from fastenv.seats import EXTERNAL
 from training.players.network import Sight, shown
 from training.players.ratings import LEARNER, Ratings, RatingsFile
 from training.run import envs
-from training.run.config import RunConfig
+from training.run.config import RunConfig, SelfPlayConfig
 from training.run.engine import Engine
 from training.run.options import require
-from training.run.sections import SelfPlayConfig
 from training.selfplay.pool import Pool, PoolEngine, PoolPlayer, SnapshotNet
 
 

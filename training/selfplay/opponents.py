@@ -24,9 +24,14 @@ from training.players.player import Player, begin_all
 from training.players.trained import load_policy
 from training.run import games
 from training.run.envs import make_engine
-from training.run.names import is_agent, is_search
 from training.run.options import require
-from training.run.seating import env_of_table, opponents_option, without_seating
+from training.run.seating import (
+    env_of_table,
+    is_agent,
+    is_search,
+    opponents_option,
+    without_seating,
+)
 from training.selfplay.seated import SeatedEngine
 
 

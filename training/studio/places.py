@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError, show
-from training.logs.run_data import mapping, read_part
+from training.logs.run_data import read_part
+from training.logs.status import mapping
 from training.run import registry
 from training.run.folder import has_agent
-from training.run.names import SEARCH, is_search
-from training.run.seating import env_of_table
+from training.run.seating import SEARCH, env_of_table, is_search
 from training.studio.messages import Refusal
 
 PERSON = "person"

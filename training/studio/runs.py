@@ -17,7 +17,6 @@ from training.logs.run_data import (
     PARTS,
     RunData,
     is_interval,
-    mapping,
     note_left_out,
     read_head,
     read_part,
@@ -25,10 +24,11 @@ from training.logs.run_data import (
 from training.logs.run_log import flatten
 from training.logs.sections import describe_result, make_sections
 from training.logs.seed_groups import GroupComparison
+from training.logs.status import mapping
 from training.players import card
 from training.run.folder import has_agent
 from training.run.jsonl import MAX_LINE, parse_line
-from training.run.names import AGENT
+from training.run.seating import AGENT
 from training.studio.places import PRETRAINED, Places
 
 MAX_POINTS = 600  # of a curve

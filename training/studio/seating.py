@@ -17,8 +17,7 @@ from training.players.policy import Policy
 from training.playing.game_table import GameTable, number_names
 from training.run.envs import make_engine, with_defaults
 from training.run.game_view import YOU, find_view
-from training.run.names import short_name
-from training.run.seating import env_of_table, without_seating
+from training.run.seating import env_of_table, short_name, without_seating
 from training.studio.forms import bots_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options

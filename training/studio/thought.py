@@ -20,7 +20,7 @@ from training.playing.decision import get_thought, let_explain, name_adviser, we
 from training.playing.game_table import GameTable
 from training.playing.session import GameSession
 from training.run import games
-from training.run.names import SEARCH, short_name
+from training.run.seating import SEARCH, short_name
 from training.studio.forms import agents_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places

@@ -29,10 +29,9 @@ from training.playing.game_table import number_names
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.game_view import YOU
-from training.run.names import is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
-from training.run.seating import SEATING, without_seating
+from training.run.seating import SEATING, is_search, without_seating
 from training.terminal.session import Source
 
 

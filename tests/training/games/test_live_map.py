@@ -25,7 +25,7 @@ from training.logs import film, live_map
 from training.logs.live_map import LiveMapReader
 from training.report import main as report
 from training.run.callback import EngineStep
-from training.run.sections import LiveMapConfig
+from training.run.config import LiveMapConfig
 
 pytest.importorskip("PIL")
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from training.logs import boards
+from training.logs import run_log
 from training.logs.run_log import RunLog
 
 
@@ -59,7 +59,7 @@ def test_without_the_option_nothing_is_imported(wandb, tmp_path):
 def test_training_without_the_package_says_what_to_install(monkeypatch, train, tmp_path, capsys):
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        boards.importlib.util, "find_spec", lambda name: None if name == "wandb" else found(name)
+        run_log.importlib.util, "find_spec", lambda name: None if name == "wandb" else found(name)
     )
     assert train(tmp_path, "run", "--wandb") == 2
     assert ".[wandb]" in capsys.readouterr().err
@@ -69,7 +69,7 @@ def test_training_without_the_package_says_what_to_install(monkeypatch, train, t
 def test_tensorboard_reads_what_is_drawn_and_drops_what_a_resumed_run_draws_again(tmp_path):
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     for purge_step, steps in ((0, (100, 200, 300)), (200, (300, 400))):
-        (board,) = boards.boards_of(tmp_path, purge_step)
+        (board,) = run_log.boards_of(tmp_path, purge_step)
         for step in steps:
             board.draw({"train/loss": step / 2 + purge_step, "sps": 1.0}, step)
         board.close()
@@ -83,7 +83,7 @@ def test_tensorboard_reads_what_is_drawn_and_drops_what_a_resumed_run_draws_agai
 def test_a_board_starts_no_thread_that_could_die_alone(tmp_path):
     pytest.importorskip("tensorboard")
     before = threading.active_count()
-    (board,) = boards.boards_of(tmp_path, 0)
+    (board,) = run_log.boards_of(tmp_path, 0)
     board.draw({"sps": 1.0}, 1)
     assert threading.active_count() == before
     shutil.rmtree(tmp_path / "tb")  # the run is gone

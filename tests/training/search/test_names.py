@@ -5,8 +5,8 @@ import pytest
 import training
 from fastenv.errors import ConfigError
 from tests.tables import walk
-from training.run.names import base_of, is_agent, is_search, short_name, split_names
 from training.run.options import Options
+from training.run.seating import base_of, is_agent, is_search, short_name, split_names
 from training.search.agent import load
 from training.search.options import SearchOptions, parse
 

@@ -16,7 +16,7 @@ from training.evaluation.judging import get_judging
 from training.players.trained import WITHOUT
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.run.names import AGENT
+from training.run.seating import AGENT
 from training.search.searcher import Searcher
 
 PRETRAINED = "pretrained/skullking-ppo"

@@ -6,7 +6,7 @@ import torch
 
 import fastenv
 from fastenv.errors import ConfigError
-from tests.training.trackers.trace import SIZES, Trace, run
+from tests.training.trackers.trace import SIZES, Trace, make, run
 from training.callbacks.trackers import QuestReward, QuestStage, StateArchive, VisitCounter
 from training.run.checkpoint import CheckpointError
 
@@ -44,12 +44,17 @@ class ClassicArchive:
             self.cells[cell] = dict(visits=1, score=score, step=step, slot=slot, blob=blob)
 
 
+def archive_of(engine, cell, others=None, seed=0, **options):
+    return StateArchive(engine, StateArchive.OPTIONS(cell=cell, **options), others, seed)
+
+
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("size", [1, 6, 50])
 def test_archive_equals_a_loop_over_environments(n, size):
     engine = Trace(n, seed=n)
-    visits = VisitCounter(engine, cell_of, CELLS)
-    archive = StateArchive(engine, cell_of, "value", visits=visits, max_cells=size, p_archive=0)
+    visits = make(VisitCounter, engine, cell=cell_of, num_cells=CELLS)
+    given = {"score": "value", "visits": "v", "max_cells": size, "p_archive": 0}
+    archive = archive_of(engine, cell_of, {"v": visits}, **given)
     classic, counts = ClassicArchive(size), {}
     for step in range(1, 60):
         done = engine.step()
@@ -78,7 +83,7 @@ def test_archive_equals_a_loop_over_environments(n, size):
 
 def test_frontier_prefers_what_was_seldom_seen():
     engine = Trace(3)
-    archive = StateArchive(engine, cell_of, seed=4)
+    archive = archive_of(engine, cell_of, seed=4)
     with pytest.raises(ValueError, match="empty"):
         archive.sample_frontier(1)
     archive.maybe_add_many([1, 2, 2, 2, 5], [0, 1, 1, 2, 2], np.zeros(5), 1)
@@ -89,7 +94,8 @@ def test_frontier_prefers_what_was_seldom_seen():
 
 def test_restored_archive_draws_and_keeps_alike():
     one, two = Trace(7, seed=3), Trace(7, seed=3)
-    here, there = (StateArchive(e, cell_of, "value", max_cells=9, seed=2) for e in (one, two))
+    given = {"seed": 2, "score": "value", "max_cells": 9}
+    here, there = (archive_of(engine, cell_of, **given) for engine in (one, two))
     for _ in run(one, here, 30):
         two.step()
     file = io.BytesIO()
@@ -106,7 +112,7 @@ def test_restored_archive_draws_and_keeps_alike():
         assert np.array_equal(here.placed, there.placed)
     assert here.metrics() == there.metrics()
     with pytest.raises(CheckpointError, match="max_cells"):
-        StateArchive(one, cell_of, "value", max_cells=2).load_state_dict(here.state_dict())
+        archive_of(one, cell_of, score="value", max_cells=2).load_state_dict(here.state_dict())
 
 
 def prospector_node(seen):
@@ -123,7 +129,7 @@ def prospector_node(seen):
 def test_real_rows_go_on_from_where_they_were(env, cell):
     n = 4
     engine, twin = fastenv.make_engine(env, n), fastenv.make_engine(env, n)
-    archive = StateArchive(engine, cell, max_cells=30, p_archive=1.0)
+    archive = archive_of(engine, cell, max_cells=30, p_archive=1.0)
     engine.reset_many(seeds=1)
     twin.reset_many(seeds=9)
     rng, lane_of = np.random.default_rng(0), {}
@@ -155,7 +161,7 @@ def test_real_rows_go_on_from_where_they_were(env, cell):
 @pytest.mark.parametrize("afresh", [False, True])
 def test_the_clock_of_an_episode_goes_on_or_begins_anew(afresh):
     engine = fastenv.make_engine("Prospector-v0", 4)
-    archive = StateArchive(engine, prospector_node, p_archive=1.0, afresh=afresh)
+    archive = archive_of(engine, prospector_node, p_archive=1.0, afresh=afresh)
     engine.reset_many(seeds=1)
     for _ in range(3):
         engine.step_many(fastenv.sample_legal(engine.mask, 0))
@@ -179,8 +185,8 @@ def swarm_of(engine, **options):
         QuestStage(quest="room", when={"room": 3}),
         QuestStage(quest="rich", when={"value": 4, "x": 0}),
     ]
-    quests = QuestReward(engine, stages)
-    return quests, StateArchive(engine, cell_of, swarm=quests, **options)
+    quests = make(QuestReward, engine, stages=stages)
+    return quests, archive_of(engine, cell_of, {"q": quests}, swarm="q", **options)
 
 
 def test_a_swarm_sends_every_lane_to_the_first_state_behind_a_quest():
@@ -226,8 +232,10 @@ def test_a_swarm_resumes_where_it_was():
 def test_lanes_of_a_swarm_have_luck_of_their_own():
     engine = fastenv.make_engine("Prospector-v0", 8)
     engine.reset_many(seeds=3)
-    quests = QuestReward(engine, [QuestStage(quest="begun", when={"time_remaining": [0, None]})])
-    archive = StateArchive(engine, lambda seen: np.zeros(8), swarm=quests, p_archive=0)
+    stage = QuestStage(quest="begun", when={"time_remaining": [0, None]})
+    quests = make(QuestReward, engine, stages=[stage])
+    given = {"swarm": "q", "p_archive": 0}
+    archive = archive_of(engine, lambda seen: np.zeros(8), {"q": quests}, **given)
     engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
     quests.observe(engine, None)
     archive.observe(engine, None)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from tests.training.trackers.trace import SIZES, Trace, run
+from tests.training.trackers.trace import SIZES, Trace, make, run
 from training.callbacks.trackers import GrowthReward
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_rewards_equal_a_loop_over_environments(n):
     engine = Trace(n, seed=n)
-    growth = GrowthReward(engine, "value", 0.25)
+    growth = make(GrowthReward, engine, source="value", weight=0.25)
     first = [engine.info["value"][lane].item() for lane in range(n)]
     highest, paid = list(first), 0.0
     for done in run(engine, growth, 100):
@@ -29,7 +29,7 @@ def test_rewards_equal_a_loop_over_environments(n):
 
 def test_no_value_is_not_paid():
     engine = Trace(4)
-    growth = GrowthReward(engine, lambda seen: seen["value"] * values)
+    growth = make(GrowthReward, engine, source=lambda seen: seen["value"] * values)
     values = np.full(4, np.nan)
     growth.reset(range(4))
     growth.observe(engine, np.zeros(4))
@@ -42,10 +42,10 @@ def test_no_value_is_not_paid():
 
 def test_a_state_is_restored():
     engine = Trace(7)
-    growth = GrowthReward(engine, "value")
+    growth = make(GrowthReward, engine, source="value")
     for _ in run(engine, growth, 20):
         pass
-    other = GrowthReward(engine, "value")
+    other = make(GrowthReward, engine, source="value")
     other.load_state_dict(growth.state_dict())
     assert np.array_equal(other.highest, growth.highest)
     assert np.array_equal(other.bonus, growth.bonus)
@@ -56,4 +56,4 @@ def test_mistakes_are_named():
     with pytest.raises(ConfigError, match="weight=nan is not possible: weight must be a finite"):
         GrowthReward.OPTIONS(source="value", weight=math.nan)
     with pytest.raises(ConfigError, match="'purse'"):
-        GrowthReward(engine, "purse")
+        make(GrowthReward, engine, source="purse")

@@ -257,9 +257,9 @@ def test_a_source_that_is_needed_cannot_be_null(engine):
 @walk(
     ("given", "named"),
     [
-        ({"visits": {"cell": "round", "num_cells": 2**40}}, "trackers.visits: num_cells="),
+        ({"visits": {"cell": "round", "num_cells": 2**40}}, "trackers.visits.num_cells="),
         ({"visits": {"cell": "round", "place": "round", "num_places": 2**22}}, "num_places="),
-        ({"archive": {"cell": "round", "max_cells": 2**40}}, "trackers.archive: max_cells="),
+        ({"archive": {"cell": "round", "max_cells": 2**40}}, "trackers.archive.max_cells="),
     ],
 )
 def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
@@ -281,7 +281,7 @@ def test_trackers_say_what_their_tables_take(engine, monkeypatch):
     assert line.endswith("; seen grow with what is seen")
     assert options.build(engine, {"quests": {"stages": STAGES}}, seed=0).announce() == []
     monkeypatch.setattr(base, "MAX_TABLE_MIB", int(kept))
-    with pytest.raises(ConfigError, match=rf"archive: max_cells=.* {kept:,.0f} MiB; allowed are"):
+    with pytest.raises(ConfigError, match=rf"archive\.max_cells=.* {kept:,.0f} MiB; allowed are"):
         options.build(engine, {"archive": given["archive"] | {"swarm": None}}, seed=0)
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from tests.training.trackers.trace import SIZES, Trace, run
+from tests.training.trackers.trace import SIZES, Trace, make, run
 from training.callbacks.trackers import BayesProgressTracker, Event
 
 EVENTS = [
@@ -18,7 +18,7 @@ EVENTS = [
 @pytest.mark.parametrize("n", SIZES)
 def test_posteriors_equal_a_loop_over_environments(n):
     engine = Trace(n, seed=n)
-    tracker = BayesProgressTracker(engine, EVENTS)
+    tracker = make(BayesProgressTracker, engine, events=EVENTS)
     keep = 0.5 ** (1 / 256)
     posterior = [[1.0, 1.0] for _ in EVENTS]
     start, hit = [engine.first(lane) for lane in range(n)], [[False] * 3 for _ in range(n)]
@@ -43,7 +43,7 @@ def below(x, a, b):
 
 
 def test_figures_are_those_of_the_beta_distribution():
-    tracker = BayesProgressTracker(Trace(3), EVENTS)
+    tracker = make(BayesProgressTracker, Trace(3), events=EVENTS)
     tracker.alpha[:], tracker.beta[:] = [3.0, 1.0, 2.0], [9.0, 1.0, 6.0]
     figures = tracker.metrics()
     assert figures["gain"] == 0.25
@@ -53,7 +53,7 @@ def test_figures_are_those_of_the_beta_distribution():
 
 def test_a_restored_tracker_goes_on_alike():
     one, two = Trace(7, seed=3), Trace(7, seed=3)
-    here, there = BayesProgressTracker(one, EVENTS), BayesProgressTracker(two, EVENTS)
+    here, there = (make(BayesProgressTracker, engine, events=EVENTS) for engine in (one, two))
     for _ in run(one, here, 30):
         two.step()
     steps = {"length": torch.zeros(7, dtype=torch.int64)}  # which older versions saved
@@ -76,4 +76,4 @@ def test_mistakes_are_named():
         ([Event(name="a", source="room"), Event(name="a", source="x")], "name of its own"),
     ):
         with pytest.raises(ConfigError, match=match):
-            BayesProgressTracker(engine, wrong)
+            make(BayesProgressTracker, engine, events=wrong)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from tests.training.trackers.trace import SIZES, Trace, run
+from tests.training.trackers.trace import SIZES, Trace, make, run
 from training.callbacks.trackers import QuestReward, QuestStage
 
 STAGES = [
@@ -46,7 +46,7 @@ class ClassicQuests:
 @pytest.mark.parametrize("n", SIZES)
 def test_rewards_equal_a_loop_over_environments(n):
     engine = Trace(n, seed=n)
-    quests = QuestReward(engine, STAGES)
+    quests = make(QuestReward, engine, stages=STAGES)
     classic, finished = [ClassicQuests() for _ in range(n)], []
     for done in run(engine, quests, 100):
         for lane, one in enumerate(classic):
@@ -63,13 +63,13 @@ def test_rewards_equal_a_loop_over_environments(n):
 
 def test_a_state_is_restored():
     engine = Trace(7)
-    quests = QuestReward(engine, STAGES)
+    quests = make(QuestReward, engine, stages=STAGES)
     for _ in run(engine, quests, 20):
         pass
     assert quests.progress.any()
     bits = torch.zeros(7, dtype=torch.int64)
     for earlier in ({}, {"completed": bits}):  # which older versions saved
-        other = QuestReward(engine, STAGES)
+        other = make(QuestReward, engine, stages=STAGES)
         other.load_state_dict(quests.state_dict() | earlier)
         assert np.array_equal(other.progress, quests.progress)
         assert np.array_equal(other.finished, quests.finished)
@@ -78,14 +78,14 @@ def test_a_state_is_restored():
 def test_mistakes_are_named():
     engine = Trace(2)
     with pytest.raises(ConfigError, match="'purse'"):
-        QuestReward(engine, [QuestStage(quest="rich", when={"purse": 2})])
-    with pytest.raises(ConfigError, match="quest 'x': more than 255 stages"):
-        QuestReward(engine, [QuestStage(quest="x", when={"room": 1})] * 256)
+        make(QuestReward, engine, stages=[QuestStage(quest="rich", when={"purse": 2})])
+    with pytest.raises(ConfigError, match=r"stages='x' .* at most 255 stages"):
+        make(QuestReward, engine, stages=[QuestStage(quest="x", when={"room": 1})] * 256)
 
 
 def test_first_completions_are_noted_once_and_survive_a_checkpoint():
     engine = Trace(7, seed=2)
-    quests, firsts, steps = QuestReward(engine, STAGES), {}, 0
+    quests, firsts, steps = make(QuestReward, engine, stages=STAGES), {}, 0
     for _ in run(engine, quests, 60):
         steps += 7
         for details in quests.take_news():
@@ -99,19 +99,19 @@ def test_first_completions_are_noted_once_and_survive_a_checkpoint():
     assert not quests.take_news()
     noted = {k: v for k, v in quests.metrics().items() if k.startswith("first/")}
     assert noted == {f"first/{name}": step for name, step in firsts.items()}
-    again = QuestReward(Trace(7), STAGES)
+    again = make(QuestReward, Trace(7), stages=STAGES)
     again.load_state_dict(quests.state_dict())
     assert again.metrics() == quests.metrics()
 
 
 def test_states_without_first_completions_are_read():
     engine = Trace(7, seed=2)
-    quests = QuestReward(engine, STAGES)
+    quests = make(QuestReward, engine, stages=STAGES)
     for _ in run(engine, quests, 60):
         pass
     state = quests.state_dict()
     del state["first_steps"], state["steps"]
-    again = QuestReward(Trace(7), STAGES)
+    again = make(QuestReward, Trace(7), stages=STAGES)
     again.load_state_dict(state)
     assert again.metrics() == {name: x for name, x in quests.metrics().items() if "/" not in name}
     again.observe(Trace(7, seed=2), None)

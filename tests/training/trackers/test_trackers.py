@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fastenv
-from tests.training.trackers.trace import Trace
+from tests.training.trackers.trace import Trace, make
 from training.callbacks.trackers import (
     BayesProgressTracker,
     Event,
@@ -25,19 +25,16 @@ def node(seen):
 
 
 def prospector_trackers(engine):
-    visits = VisitCounter(engine, node, 32, place=node, num_places=32, count_bonus=0.1)
-    archive = StateArchive(engine, node, "credits", visits=visits, max_cells=32)
-    return Trackers(
-        engine,
-        {
-            "visits": visits,
-            "quests": QuestReward(
-                engine, [QuestStage(quest="scan", when={"scan_count": (3, None)})]
-            ),
-            "progress": BayesProgressTracker(engine, [Event(name="credits", source="credits")]),
-        },
-        archive,
-    )
+    counted = {"cell": node, "num_cells": 32, "place": node, "num_places": 32, "count_bonus": 0.1}
+    stage = QuestStage(quest="scan", when={"scan_count": (3, None)})
+    event = Event(name="credits", source="credits")
+    trackers = {
+        "visits": make(VisitCounter, engine, **counted),
+        "quests": make(QuestReward, engine, stages=[stage]),
+        "progress": make(BayesProgressTracker, engine, events=[event]),
+    }
+    given = StateArchive.OPTIONS(cell=node, score="credits", visits="visits", max_cells=32)
+    return Trackers(engine, trackers | {"archive": StateArchive(engine, given, trackers)})
 
 
 def collect(engine, trackers, rng, steps, obs, mask, stored):
@@ -71,7 +68,7 @@ def test_a_run_of_prospector_is_followed():
 
 def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers():
     engine, trackers, obs, mask = start(5)
-    rng, archive = np.random.default_rng(0), trackers._archive
+    rng, archive = np.random.default_rng(0), trackers._named["archive"]
     progress = trackers._named["progress"]
     before = 0
     while archive.restarts == before:
@@ -90,8 +87,8 @@ def test_bonuses_are_in_the_stored_reward():
         QuestStage(quest="a", when={"room": 1}, reward=0.3),
         QuestStage(quest="b", when={"x": 2}, reward=0.1),
     ]
-    quests = QuestReward(engine, stages)
-    visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
+    quests = make(QuestReward, engine, stages=stages)
+    visits = make(VisitCounter, engine, cell="x", num_cells=5, count_bonus=0.2)
     trackers = Trackers(engine, {"v": visits, "q": quests})
     trackers.step(None, EngineStep(engine, None, engine.obs, engine.mask))
     for _ in range(30):
@@ -104,13 +101,13 @@ def test_bonuses_are_in_the_stored_reward():
 
 def test_foreign_engines_and_states_are_refused():
     engine = Trace(2)
-    trackers = Trackers(engine, {"v": VisitCounter(engine, "x", 5)})
+    trackers = Trackers(engine, {"v": make(VisitCounter, engine, cell="x", num_cells=5)})
     with pytest.raises(ValueError, match="another engine"):
         trackers.step(None, EngineStep(Trace(2), None, engine.obs, engine.mask))
     with pytest.raises(CheckpointError, match="this run has v"):
         trackers.restore(SimpleNamespace(trackers={"w": {}}))
-    visits = VisitCounter(engine, "x", 6)
+    visits = make(VisitCounter, engine, cell="x", num_cells=6)
     with pytest.raises(CheckpointError, match="counts"):
-        visits.load_state_dict(VisitCounter(engine, "x", 5).state_dict())
+        visits.load_state_dict(make(VisitCounter, engine, cell="x", num_cells=5).state_dict())
     with pytest.raises(CheckpointError, match="no state of VisitCounter"):
         visits.load_state_dict({"a": 1})

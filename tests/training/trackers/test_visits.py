@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from tests.training.trackers.trace import SIZES, Trace, run
+from tests.training.trackers.trace import SIZES, Trace, make, run
 from training.callbacks.trackers import VisitCounter, base
 from training.callbacks.trackers.visits import _SMALLEST
 
@@ -51,9 +51,10 @@ def visits_of(counter):
 def test_counts_equal_a_loop_over_environments(n, hashed):
     engine, classic = Trace(n, seed=n), ClassicVisits(n)
     scale = FAR if hashed else 1
-    counter = VisitCounter(
-        *(engine, lambda v: np.where(v["room"] < 0, -1, cell_of(v) * scale)),
-        *(() if hashed else (20,)),
+    counter = make(
+        *(VisitCounter, engine),
+        cell=lambda v: np.where(v["room"] < 0, -1, cell_of(v) * scale),
+        num_cells=None if hashed else 20,
         place="room",
         num_places=4,
         count_bonus=0.5,
@@ -82,7 +83,7 @@ def test_counts_equal_a_loop_over_environments(n, hashed):
 @pytest.mark.parametrize("num_cells", [5, None])
 def test_nowhere_is_never_visited(num_cells):
     engine = Trace(3)
-    counter = VisitCounter(engine, lambda v: np.array([4, -1, 4]), num_cells)
+    counter = make(VisitCounter, engine, cell=lambda v: np.array([4, -1, 4]), num_cells=num_cells)
     counter.reset(np.arange(3))
     counter.observe(engine, np.zeros(3))
     assert counter.count.tolist() == [1, 0, 2]
@@ -91,7 +92,7 @@ def test_nowhere_is_never_visited(num_cells):
 
 def test_two_lanes_in_one_new_cell_come_one_after_the_other():
     engine = Trace(3)
-    counter = VisitCounter(engine, lambda v: np.array([4, 4, 4]), 5)
+    counter = make(VisitCounter, engine, cell=lambda v: np.array([4, 4, 4]), num_cells=5)
     counter.reset(np.arange(3))
     counter.observe(engine, np.zeros(3))
     assert counter.count.tolist() == [1, 2, 3]
@@ -100,7 +101,7 @@ def test_two_lanes_in_one_new_cell_come_one_after_the_other():
 
 def test_hash_tables_grow_and_forget_episodes_that_are_over():
     engine, rng = Trace(64, ends=0.5), np.random.default_rng(5)
-    counter = VisitCounter(engine, lambda v: cells)
+    counter = make(VisitCounter, engine, cell=lambda v: cells)
     counts, seen = Counter(), [set() for _ in range(64)]
     cells = np.zeros(64, np.int64)
     for _ in range(120):
@@ -122,7 +123,8 @@ def test_hash_tables_grow_and_forget_episodes_that_are_over():
 @pytest.mark.parametrize("num_cells", [20, None])
 def test_a_restored_counter_goes_on_alike(num_cells):
     one, two = Trace(7, seed=3), Trace(7, seed=3)
-    here, there = (VisitCounter(e, cell_of_room, num_cells, count_bonus=1.0) for e in (one, two))
+    given = {"cell": cell_of_room, "num_cells": num_cells, "count_bonus": 1.0}
+    here, there = (make(VisitCounter, engine, **given) for engine in (one, two))
     for _ in run(one, here, 30):
         two.step()
     there.load_state_dict(here.state_dict())
@@ -145,7 +147,7 @@ def cell_of_room(seen):
 def test_wrong_cells_and_sources_are_named():
     engine = Trace(3)
     with pytest.raises(ConfigError, match=r"'nowhere'.*room"):
-        VisitCounter(engine, "nowhere", 3)
+        make(VisitCounter, engine, cell="nowhere", num_cells=3)
     for wrong, named in (
         ({"place": "room"}, "num_places=0 .* given together with place"),
         ({"num_places": 3}, "num_places=3 .* given together with place"),
@@ -154,7 +156,7 @@ def test_wrong_cells_and_sources_are_named():
     ):
         with pytest.raises(ConfigError, match=named):
             VisitCounter.OPTIONS(**{"cell": "room", **wrong})
-    counter = VisitCounter(engine, lambda v: np.array([0, 3, 1]), 3)
+    counter = make(VisitCounter, engine, cell=lambda v: np.array([0, 3, 1]), num_cells=3)
     with pytest.raises(ValueError, match="lane 1: cell 3 must be from -1 to 2"):
         counter.observe(engine, None)
     assert counter.metrics()["visits"] == 0
@@ -162,7 +164,7 @@ def test_wrong_cells_and_sources_are_named():
 
 def test_a_table_that_grows_above_the_limit_is_refused(monkeypatch):
     engine, cells = Trace(64), itertools.count()
-    counter = VisitCounter(engine, lambda seen: np.arange(64) + 64 * next(cells))
+    counter = make(VisitCounter, engine, cell=lambda seen: np.arange(64) + 64 * next(cells))
     monkeypatch.setattr(base, "MAX_TABLE_MIB", 0)
     for _ in range(8):  # of 1,024 slots, which is what it begins with
         counter.observe(engine, None)

@@ -8,6 +8,11 @@ SIZES = (1, 7, 64)
 COLUMNS = ("room", "x", "flags", "value")
 
 
+def make(kind, engine, **options):
+    """Make a tracker with options of its kind."""
+    return kind(engine, kind.OPTIONS(**options))
+
+
 class Trace:
     """As much of a batch engine as trackers use. With automatic reset, like the real one."""
 

@@ -13,10 +13,10 @@ from training.apps.drmario.best_times import BestTimes, list_clears, prepare
 from training.evaluation.judging import Judging
 from training.evaluation.results import EvaluationReport
 from training.players.trained import TrainedAgent
+from training.run.config import EvaluationConfig
 from training.run.envs import with_defaults
 from training.run.folder import name_of_agent
 from training.run.options import require
-from training.run.sections import EvaluationConfig
 
 
 class DrMarioJudging(Judging):

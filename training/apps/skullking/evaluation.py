@@ -31,12 +31,11 @@ from training.players.bots import Bot
 from training.players.names import AnyPlayer
 from training.players.player import MakePlayer
 from training.players.trained import DRAWN, WITHOUT, TrainedAgent
-from training.run.config import RunConfig
+from training.run.config import EvaluationConfig, RunConfig
 from training.run.envs import check_agents
 from training.run.games import get_game
-from training.run.names import AGENT, is_search
 from training.run.options import require
-from training.run.sections import EvaluationConfig
+from training.run.seating import AGENT, is_search
 from training.run.seeds import CURVE_SEEDS, MATCH_SEEDS
 
 TITLE = "Skull King"

@@ -24,8 +24,8 @@ from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.trained import DRAWN, TrainedAgent
-from training.run.names import AGENT
-from training.run.sections import EvaluationConfig
+from training.run.config import EvaluationConfig
+from training.run.seating import AGENT
 from training.run.seeds import GOAL_SEEDS
 
 ROUNDS = 20_000  # of a comparison, unless the config says otherwise

@@ -30,10 +30,10 @@ from training.evaluation.trainings import seconds_of
 from training.logs.status import duration
 from training.players.trained import TrainedAgent, load, provenance
 from training.run import checkpoint, files, machine
+from training.run.config import EvaluationConfig
 from training.run.folder import RunError, RunFolder
-from training.run.names import AGENT
 from training.run.options import require
-from training.run.sections import EvaluationConfig
+from training.run.seating import AGENT
 from training.run.seeds import MATCH_SEEDS
 
 PLAYERS = 4

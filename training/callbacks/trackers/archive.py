@@ -6,7 +6,8 @@ begin where few have been. A state is a row of bytes, so keeping and restoring o
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,21 +15,21 @@ import numpy.typing as npt
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
-    Source,
     StepReader,
     Tracker,
     check_room,
-    check_source,
     ended_lanes,
     read,
 )
 from training.callbacks.trackers.quests import QuestReward
+from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
-from training.run.options import Number, Options, Text, Truth, Whole, option
+from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
 SELDOM = 3  # visits
+TrackerT = TypeVar("TrackerT", bound=Tracker)
 
 
 class ArchiveOptions(Options):
@@ -50,28 +51,20 @@ class StateArchive(Tracker):
 
     A row has its generator in it: what chance brings after it is the same each time. It has the
     sums of its episode too, so ``ep_return`` is that from the first state on, unless it is taken
-    ``afresh``.
+    ``afresh``. Where episodes are cut off early, those that begin in the archive are then as long
+    as others, and what they come to is archived in turn.
+
+    The cell -1 is nowhere and never kept. With a counter of visits, only cells that it has counted
+    :data:`SELDOM` times at most are taken up. With a swarm, the first state behind a quest, of any
+    lane, is where the next episode of every lane begins. Only quests further down in their order
+    come after it.
 
     Parameters
     ----------
     engine : Engine
-    cell : str or callable
-        Source of the cells; -1 is nowhere and never kept.
-    score : str or callable, optional
-        Source of a value of which each cell keeps the greatest; default 0.
-    visits : VisitCounter, optional
-        Of the same cells, and observed before; only cells it has counted :data:`SELDOM` times at
-        most are taken up.
-    max_cells : int
-    p_archive : float
-        Probability that an episode begins in a state of the archive.
-    swarm : QuestReward, optional
-        Quests, observed before. The first state behind a quest, of any lane, is where the next
-        episode of every lane begins. Only quests further down in their order come after it.
-    afresh : bool
-        Return and length of an episode count from the archived state on. Where episodes are cut
-        off early, those that begin in the archive are then as long as others, and what they come
-        to is archived in turn.
+    options : ArchiveOptions
+    others : mapping of str to Tracker, optional
+        Trackers that observe before, among them those that the options name.
     seed : int
         Of the archive's own generator.
 
@@ -99,36 +92,32 @@ class StateArchive(Tracker):
     def __init__(
         self,
         engine: Engine,
-        cell: Source,
-        score: Source | None = None,
-        *,
-        visits: VisitCounter | None = None,
-        max_cells: int = 1000,
-        p_archive: float = 0.5,
-        swarm: QuestReward | None = None,
-        afresh: bool = False,
+        options: ArchiveOptions,
+        others: Mapping[str, Tracker] | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(engine)
-        row = engine.spec.state_dtype.itemsize
-        self.room = check_room("max_cells", max_cells, max_cells * (row + 56))
-        if swarm is not None:
+        super().__init__(engine, options)
+        section, known = options.SECTION, others or {}
+        self._cell = source_of(engine, options.cell, f"{section}cell")
+        scored = options.score is not None
+        self._score = source_of(engine, options.score, f"{section}score") if scored else None
+        self._counter = _find_named(known, options, "visits", VisitCounter)
+        self._swarm = _find_named(known, options, "swarm", QuestReward)
+        row, max_cells = engine.spec.state_dtype.itemsize, options.max_cells
+        self.room = check_room(f"{section}max_cells", max_cells, max_cells * (row + 56))
+        if self._swarm is not None:
             self.room += row  # of the milestone
-        self._cell = check_source(engine, cell)
-        self._score = None if score is None else check_source(engine, score)
-        self._counter, self._p, self._afresh = visits, p_archive, afresh
         self._rng = np.random.default_rng(seed)
         n = engine.num_envs
-        self._blobs = np.zeros((max_cells, engine.spec.state_dtype.itemsize), np.uint8)
+        self._blobs = np.zeros((max_cells, row), np.uint8)
         self._cells, self._visits = np.zeros(max_cells, np.int64), np.zeros(max_cells, np.int64)
         self._scores, self._last = np.zeros(max_cells), np.zeros(max_cells, np.int64)
         self._index = np.full(1 << (2 * max_cells).bit_length(), -1, np.int64)
         self._owner = np.zeros(max_cells, np.int64)
         self._used = self.steps = self.restarts = 0
         self.placed = np.zeros(n, np.bool_)
-        self._swarm = swarm
         self.furthest, self.waiting = -1, np.zeros(n, np.bool_)
-        self.milestone = np.zeros(engine.spec.state_dtype.itemsize, np.uint8)
+        self.milestone = np.zeros(row, np.uint8)
 
     cells = property(lambda self: self._cells[: self._used])
     visits = property(lambda self: self._visits[: self._used])
@@ -197,7 +186,11 @@ class StateArchive(Tracker):
         done, engine = np.asarray(done_idx), self._engine
         self.placed[done] = False
         waiting, others = done[self.waiting[done]], done[~self.waiting[done]]
-        drawn = others[self._rng.random(len(others)) < self._p] if self._used else others[:0]
+        drawn = (
+            others[self._rng.random(len(others)) < self._options.p_archive]
+            if self._used
+            else others[:0]
+        )
         lanes = np.concatenate([waiting, drawn])
         if not lanes.size:
             return
@@ -210,7 +203,7 @@ class StateArchive(Tracker):
             self._renew_generators(rows[: len(waiting)])
         if drawn.size:
             blobs[len(waiting) :] = self._blobs[self.sample_frontier(len(drawn))]
-        if self._afresh:
+        if self._options.afresh:
             rows["ep_return"], rows["ep_length"] = 0, 0
         engine.set_state(lanes, blobs)
         for column, values in zip(outputs, before, strict=True):
@@ -279,3 +272,17 @@ class StateArchive(Tracker):
             array[:used] = state.pop(name)
         kernels.index_cells(self._index, self._cells, used)
         super()._load(state)
+
+
+def _find_named(
+    others: Mapping[str, Tracker], options: ArchiveOptions, option: str, kind: type[TrackerT]
+) -> TrackerT | None:
+    """Find the tracker that an option names; None if it names none."""
+    name = getattr(options, option)
+    if name is None:
+        return None
+    other = others.get(name)
+    allowed = f"the name of a tracker of the kind {'visits' if kind is VisitCounter else 'quests'}"
+    require(isinstance(other, kind), f"{options.SECTION}{option}", name, allowed)
+    assert isinstance(other, kind)
+    return other

@@ -8,7 +8,7 @@ observations of a lane whose episode ended are those of the next episode already
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -92,16 +92,6 @@ def read(source: Source, seen: StepReader) -> Array:
     return seen[source] if isinstance(source, str) else source(seen)
 
 
-def check_source(engine: Engine, source: Source) -> Source:
-    """Check a source and return it; ConfigError if it names no info column of the engine."""
-    if isinstance(source, str) and source not in engine.info:
-        raise ConfigError(
-            f"source {show(source)}: this engine has no such info column, it has "
-            f"{', '.join(engine.info)}"
-        )
-    return source
-
-
 def check_room(option: str, value: int, size: int) -> int:
     """Refuse a table above :data:`MAX_TABLE_MIB`, or that this machine cannot hold.
 
@@ -147,6 +137,8 @@ class Tracker(ABC):
     Parameters
     ----------
     engine : Engine
+    options : Options
+        Of the class :attr:`OPTIONS`.
 
     Attributes
     ----------
@@ -158,15 +150,15 @@ class Tracker(ABC):
         Bytes of its tables when they are full; of those that grow, at the beginning.
     """
 
-    OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``; sources as they are written
+    OPTIONS: ClassVar[type[Options]]  # of the section ``trackers``
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
     placed: Array | None = None
     room: int = 0
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, options: Any) -> None:
+        self._engine, self._options = engine, options
 
     @abstractmethod
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
@@ -264,24 +256,13 @@ class Trackers(Callback):
     ----------
     engine : Engine
     trackers : mapping of str to Tracker
-        Names, for state and metrics, in the order in which they observe.
-    archive : Tracker, optional
-        One that puts states into lanes. It observes last and resets first, so that the others see
-        these states.
+        Names, for state and metrics, in the order in which they observe. An archive, which puts
+        states into lanes, resets first, so that the others see these states.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        trackers: Mapping[str, Tracker],
-        archive: Tracker | None = None,
-    ) -> None:
-        self._engine, self._archive = engine, archive
-        self._named = dict(trackers) | ({} if archive is None else {"archive": archive})
-        self._resetting: Sequence[Tracker] = [
-            *([] if archive is None else [archive]),
-            *trackers.values(),
-        ]
+    def __init__(self, engine: Engine, trackers: Mapping[str, Tracker]) -> None:
+        self._engine, self._named = engine, dict(trackers)
+        self._resetting = sorted(trackers.values(), key=lambda tracker: tracker.placed is None)
         self._bonus_sums: dict[str, float] = {}
         self._decisions = 0
 
@@ -319,7 +300,7 @@ class Trackers(Callback):
             return
         for tracker in self._resetting:
             tracker.reset(done, obs)
-            if tracker is self._archive and tracker.placed is not None:
+            if tracker.placed is not None:
                 moved = done[tracker.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
 
@@ -332,7 +313,8 @@ class Trackers(Callback):
     @property
     def placed(self) -> Array | None:
         """Lanes whose episode began in the archive, shape (n,); None without an archive."""
-        return None if self._archive is None else self._archive.placed
+        every = (tracker.placed for tracker in self._named.values())
+        return next((placed for placed in every if placed is not None), None)
 
     def record(self) -> dict[str, Any]:
         """Return the figures of all trackers, as ``name/figure``.

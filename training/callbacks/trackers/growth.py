@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
+from training.callbacks.trackers.base import Array, StepReader, Tracker, read
+from training.callbacks.trackers.sources import source_of
 from training.run.engine import Engine
 from training.run.options import Number, Options, option
 
@@ -22,15 +23,13 @@ class GrowthOptions(Options):
 class GrowthReward(Tracker):
     """Pays where a source rises above the highest value that it had in the episode.
 
-    What is lost again and regained is paid once, so that no circle of buying and selling pays.
+    What is lost again and regained is paid once, so that no circle of buying and selling pays. NaN
+    is no value and not paid.
 
     Parameters
     ----------
     engine : Engine
-    source : str or callable
-        NaN is no value and not paid.
-    weight : float
-        Reward for a rise by 1.
+    options : GrowthOptions
 
     Attributes
     ----------
@@ -41,9 +40,9 @@ class GrowthReward(Tracker):
     OPTIONS = GrowthOptions
     kept = ("highest", "bonus")
 
-    def __init__(self, engine: Engine, source: Source, weight: float = 1.0) -> None:
-        super().__init__(engine)
-        self._source, self._weight = check_source(engine, source), float(weight)
+    def __init__(self, engine: Engine, options: GrowthOptions) -> None:
+        super().__init__(engine, options)
+        self._source = source_of(engine, options.source, f"{options.SECTION}source")
         self.highest = np.zeros(engine.num_envs)
         self.bonus = np.zeros(engine.num_envs)
 
@@ -56,7 +55,7 @@ class GrowthReward(Tracker):
         """See :class:`Tracker`."""
         highest = np.fmax(self.highest, read(self._source, StepReader.after_step(engine, obs)))
         assert self.bonus is not None
-        self.bonus[:] = self._weight * np.nan_to_num(highest - self.highest, posinf=0.0)
+        self.bonus[:] = self._options.weight * np.nan_to_num(highest - self.highest, posinf=0.0)
         self.highest[:] = highest
 
     def metrics(self) -> dict[str, float]:

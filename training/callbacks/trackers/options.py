@@ -1,8 +1,7 @@
 """Trackers of a run from its options (section ``trackers``): name to the options of a tracker.
 
 A tracker is of the kind it is named after, or of the one that its option ``kind`` names. The other
-options are those that its class names (:attr:`Tracker.OPTIONS`); sources are written as
-:mod:`training.callbacks.trackers.sources` says.
+options are those that its class names (:attr:`Tracker.OPTIONS`).
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from typing import Any, TypeVar
 
 from pydantic import create_model
 
-from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import QuestReward, QuestStage
-from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
 from training.run.options import MAX_NAME, Options, require
@@ -33,7 +30,6 @@ KINDS: dict[str, type[Tracker]] = {
     "progress": BayesProgressTracker,
     "archive": StateArchive,
 }
-_SOURCES = ("cell", "place", "score", "source")
 _ITEMS: dict[str, type[Options]] = {"stages": QuestStage, "events": Event}
 
 
@@ -60,22 +56,14 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers:
     allowed = "without an archive: this environment cannot be set to a saved state"
     require(not archives or engine.game.resumable, "trackers", archives, allowed)
     built: dict[str, Tracker] = {}
-    archive: StateArchive | None = None
-    # An archive asks a counter of visits, and quests.
+    # An archive asks a counter of visits, and quests: it is made last, and observes last.
     for name in sorted(options, key=lambda name: kinds[name] == "archive"):
-        kind, option = kinds[name], f"trackers.{name}"
-        values = _make_arguments(engine, kind, options[name], option, built)
-        if kind == "archive":
-            values["seed"] = seed
-        try:
-            tracker = KINDS[kind](engine, **values)
-        except ConfigError as error:
-            raise ConfigError(f"{option}: {error}") from error
-        if isinstance(tracker, StateArchive):
-            archive = tracker
+        own: Any = _read_tracker(kinds[name], options[name], f"trackers.{name}")
+        if kinds[name] == "archive":
+            built["archive"] = StateArchive(engine, own, built, seed)
         else:
-            built[name] = tracker
-    return Trackers(engine, {name: built[name] for name in options if name in built}, archive)
+            built[name] = KINDS[kinds[name]](engine, own)
+    return Trackers(engine, built)
 
 
 def _get_kind(name: str, given: Any) -> str:
@@ -88,46 +76,24 @@ def _get_kind(name: str, given: Any) -> str:
     return str(kind)
 
 
-def _make_arguments(
-    engine: Engine,
-    kind: str,
-    given: Mapping[str, Any],
-    option: str,
-    built: Mapping[str, Tracker],
-) -> dict[str, Any]:
-    """Make the arguments of a tracker's class."""
+def _read_tracker(kind: str, given: Mapping[str, Any], option: str) -> Options:
+    """Read the options of a tracker, and those of its stages or events."""
     own = {name: value for name, value in given.items() if name != "kind"}
-    checked = _read(KINDS[kind].OPTIONS, drop_from_tracker(kind, option, own), option)
-    values = {name: getattr(checked, name) for name in checked.names()}
-    for name, value in values.items():
-        where = f"{option}.{name}"
-        if name in _SOURCES and value is not None:
-            values[name] = source_of(engine, value, where)
-        elif name == "visits" and value is not None:
-            values[name] = built.get(value)
-            is_counter = isinstance(values[name], VisitCounter)
-            require(is_counter, where, value, "the name of a tracker of the kind visits")
-        elif name == "swarm" and value is not None:
-            values[name] = built.get(value)
-            is_quests = isinstance(values[name], QuestReward)
-            require(is_quests, where, value, "the name of a tracker of the kind quests")
-        elif name in _ITEMS:
-            values[name] = _make_items(engine, name, value, where)
-    return values
+    read = _read(KINDS[kind].OPTIONS, drop_from_tracker(kind, option, own), option)
+    for name in _ITEMS.keys() & set(read.names()):
+        read = read.replace(**{name: _read_items(name, getattr(read, name), f"{option}.{name}")})
+    return read
 
 
-def _make_items(engine: Engine, name: str, given: Any, option: str) -> list[Options]:
-    """Make the stages of quests, or the events of progress."""
+def _read_items(name: str, given: Any, option: str) -> list[Options]:
+    """Read the stages of quests, or the events of progress."""
     is_list = isinstance(given, Sequence) and not isinstance(given, str)
     require(is_list and len(given) > 0, option, given, "a list of one or more")
     items = []
     for k, item in enumerate(given):
         where = f"{option}[{k}]"
         require(isinstance(item, Mapping), where, item, "a mapping of options")
-        read = _read(_ITEMS[name], drop_from_item(name, where, item), where)
-        if isinstance(read, Event):
-            read = read.replace(source=source_of(engine, read.source, f"{where}.source"))
-        items.append(read)
+        items.append(_read(_ITEMS[name], drop_from_item(name, where, item), where))
     return items
 
 

@@ -8,18 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import (
-    Array,
-    StepReader,
-    Tracker,
-    check_source,
-    ended_lanes,
-    read,
-)
+from training.callbacks.trackers.base import Array, StepReader, Tracker, ended_lanes, read
+from training.callbacks.trackers.sources import source_of
 from training.run.engine import Engine
-from training.run.options import Number, Options, Text, option
+from training.run.options import Number, Options, Text, option, require
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 HALF_LIFE = 256.0  # episodes
@@ -31,7 +24,7 @@ class Event(Options):
     """Something that may happen in an episode."""
 
     name: Text = option(..., "what it is called in the metrics")
-    source: Any = option(..., "value of each lane: a source, as it is written or as it is read")
+    source: Any = option(..., "value of each lane")
     threshold: Number = option(
         1.0, "by how much at least it must differ from its value at the start of the episode"
     )
@@ -54,7 +47,7 @@ class BayesProgressTracker(Tracker):
     Parameters
     ----------
     engine : Engine
-    events : sequence of Event
+    options : ProgressOptions
 
     Attributes
     ----------
@@ -69,13 +62,14 @@ class BayesProgressTracker(Tracker):
     OPTIONS = ProgressOptions
     kept = ("alpha", "beta", "hit", "baseline")
 
-    def __init__(self, engine: Engine, events: Sequence[Event]) -> None:
-        super().__init__(engine)
-        for event in events:
-            check_source(engine, event.source)
-        if len({event.name for event in events}) < len(events) or not events:
-            raise ConfigError("events: at least one, each with a name of its own")
-        self._events = tuple(events)
+    def __init__(self, engine: Engine, options: ProgressOptions) -> None:
+        super().__init__(engine, options)
+        events: Sequence[Event] = options.events
+        self._names = [event.name for event in events]
+        different = len(set(self._names)) == len(events) > 0
+        allowed = "one or more, each with a name of its own"
+        require(different, f"{options.SECTION}events", self._names, allowed)
+        self._sources = [source_of(engine, e.source, f"{e.SECTION}source") for e in events]
         self._kind = np.array([_KINDS[e.kind] for e in events])
         self._threshold = np.array([e.threshold for e in events], np.float64)
         shape = engine.num_envs, len(events)
@@ -99,28 +93,21 @@ class BayesProgressTracker(Tracker):
             kernels.update_posteriors(ended, self.hit, _KEPT, self.alpha, self.beta)
 
     def _read(self, seen: StepReader) -> None:
-        for k, event in enumerate(self._events):
-            self._values[:, k] = read(event.source, seen)
+        for k, source in enumerate(self._sources):
+            self._values[:, k] = read(source, seen)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """See :class:`Tracker`; earlier versions also saved the steps of running episodes."""
         super().load_state_dict({k: x for k, x in state.items() if k != "length"})
 
-    def _compute_intervals(self) -> Mapping[str, tuple[float, float]]:
-        """Compute the equal-tailed interval of 95 % of each event's posterior."""
+    def metrics(self) -> dict[str, float]:
+        """Return the mean of each event's posterior, and its equal-tailed interval of 95 %."""
         from scipy.special import betaincinv  # takes a while to import, and few commands need it
 
+        means = self.alpha / (self.alpha + self.beta)
         low = betaincinv(self.alpha, self.beta, TAIL)
         high = 1.0 - betaincinv(self.beta, self.alpha, TAIL)
-        ends = zip(low.tolist(), high.tolist(), strict=True)
-        return {event.name: pair for event, pair in zip(self._events, ends, strict=True)}
-
-    def metrics(self) -> dict[str, float]:
-        """Return mean and 95 % interval of each event's posterior."""
-        record = {}
-        means = self.alpha / (self.alpha + self.beta)
-        for event, mean in zip(self._events, means.tolist(), strict=True):
-            record[f"{event.name}"] = mean
-        for name, (low, high) in self._compute_intervals().items():
-            record[f"{name}_low"], record[f"{name}_high"] = low, high
+        record = dict(zip(self._names, means.tolist(), strict=True))
+        for name, *ends in zip(self._names, low.tolist(), high.tolist(), strict=True):
+            record[f"{name}_low"], record[f"{name}_high"] = ends
         return record

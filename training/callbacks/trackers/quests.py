@@ -10,12 +10,11 @@ import numpy.typing as npt
 import torch
 from pydantic import BeforeValidator
 
-from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
-from training.callbacks.trackers.sources import is_number
+from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, read
+from training.callbacks.trackers.sources import is_number, source_of
 from training.run.engine import Engine
-from training.run.options import Number, Options, Text, option, refused
+from training.run.options import Number, Options, Text, option, refused, require
 
 
 def _read_condition(given: Any) -> tuple[float, float]:
@@ -57,7 +56,7 @@ class QuestReward(Tracker):
     Parameters
     ----------
     engine : Engine
-    stages : sequence of QuestStage
+    options : QuestOptions
 
     Attributes
     ----------
@@ -71,18 +70,17 @@ class QuestReward(Tracker):
     OPTIONS = QuestOptions
     kept = ("progress", "finished", "bonus", "first_steps", "steps")
 
-    def __init__(self, engine: Engine, stages: Sequence[QuestStage]) -> None:
-        super().__init__(engine)
+    def __init__(self, engine: Engine, options: QuestOptions) -> None:
+        super().__init__(engine, options)
+        stages, where = options.stages, f"{options.SECTION}stages"
         self.quests = list(dict.fromkeys(stage.quest for stage in stages))
         ordered = sorted(stages, key=lambda stage: self.quests.index(stage.quest))
         sizes = [sum(s.quest == quest for s in stages) for quest in self.quests]
-        if max(sizes) > 255:
-            raise ConfigError(
-                f"quest {show(self.quests[int(np.argmax(sizes))])}: more than 255 stages"
-            )
+        longest = self.quests[int(np.argmax(sizes))]
+        require(max(sizes) <= 255, where, longest, "quests of at most 255 stages each")
         self._sizes, self._first = np.array(sizes), np.cumsum([0, *sizes])
         self._reward = np.array([stage.reward for stage in ordered], np.float64)
-        self._columns, self._low, self._high = _compile_conditions(engine, ordered)
+        self._columns, self._low, self._high = _compile_conditions(engine, ordered, where)
         n = engine.num_envs
         self._values = np.zeros((n, len(self._columns)))
         self.progress = np.zeros((n, len(self.quests)), np.uint8)
@@ -140,7 +138,7 @@ class QuestReward(Tracker):
 
 
 def _compile_conditions(
-    engine: Engine, stages: Sequence[QuestStage]
+    engine: Engine, stages: Sequence[QuestStage], option: str
 ) -> tuple[list[Source], Array, Array]:
     """Compile conditions to columns and their least and greatest values by stage."""
     columns: dict[str, int] = {}
@@ -153,4 +151,4 @@ def _compile_conditions(
     for k, by_column in enumerate(limits):
         for column, ends in by_column.items():
             low[k, column], high[k, column] = ends
-    return [check_source(engine, name) for name in columns], low, high
+    return [source_of(engine, name, option) for name in columns], low, high

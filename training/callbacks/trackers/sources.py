@@ -8,6 +8,8 @@
 ``{info: [map, x], sizes: [3, 16]}``    several columns as one number: map * 16 + x
 ``{obs: 22, times: 31}``                an element of the observation, times 31, rounded
 ======================================  ====================================================
+
+A source may also be a function of a :class:`training.callbacks.trackers.base.StepReader`.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import ConfigError
-from training.callbacks.trackers.base import Array, Source, StepReader, check_source
+from fastenv.errors import ConfigError, show
+from training.callbacks.trackers.base import Array, Source, StepReader
 from training.run.engine import Engine
 from training.run.options import require
 
@@ -32,7 +34,7 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
     ----------
     engine : Engine
         That will be read.
-    given : str or mapping
+    given : str, mapping or callable
     option : str
         Its name, for errors.
 
@@ -41,6 +43,9 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
     ConfigError
         If it is no source, or the engine has no such column or element.
     """
+    if callable(given):
+        made: Source = given
+        return made
     if isinstance(given, str):
         return _check_column(engine, given, option)
     if isinstance(given, Mapping) and "obs" in given and given.keys() <= {"obs", "times"}:
@@ -59,11 +64,13 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
 
 
 def _check_column(engine: Engine, name: Any, option: str) -> str:
-    try:
-        check_source(engine, name)
-    except ConfigError as error:
-        raise ConfigError(f"{option}: {error}") from error
-    return str(name)
+    """Check the name of an info column and return it."""
+    if not isinstance(name, str) or name not in engine.info:
+        raise ConfigError(
+            f"{option}: source {show(name)}: this engine has no such info column, it has "
+            f"{', '.join(engine.info)}"
+        )
+    return name
 
 
 def _make_element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:

@@ -16,9 +16,9 @@ from training.callbacks.trackers.base import (
     StepReader,
     Tracker,
     check_room,
-    check_source,
     read,
 )
+from training.callbacks.trackers.sources import source_of
 from training.run.engine import Engine
 from training.run.options import Number, Options, Whole, option, require
 
@@ -54,29 +54,21 @@ class VisitOptions(Options):
 class VisitCounter(Tracker):
     """Counts visits of cells over all lanes, and moves between places.
 
-    A cell is any number that says where a game is: a node, a square of a map, a combination. The
-    state behind each step is a visit, the first state of an episode is not.
+    A cell is any number that says where a game is: a node, a square of a map, a combination. Cells
+    are ``0 .. num_cells - 1``, in a table of all of them, or else any number from 0 on, in a hash
+    table that grows. Places (rooms, maps) are ``0 .. num_places - 1``. A cell or place of -1 is
+    nowhere and not counted. The state behind each step is a visit, the first state of an episode is
+    not.
+
+    The bonus of a step is ``count_bonus / sqrt(visits of the cell)`` (Bellemare et al., Unifying
+    Count-Based Exploration and Intrinsic Motivation, 2016), ``episode_bonus`` for the first visit
+    of a cell in an episode, and ``transition_bonus / k`` for the k-th move, over all lanes, from
+    one place into another; none beyond the limit.
 
     Parameters
     ----------
     engine : Engine
-    cell : str or callable
-        Source of the cells; -1 is nowhere and not counted.
-    num_cells : int, optional
-        Cells are ``0 .. num_cells - 1``: a table of all of them. Default: any number from 0 on, in
-        a hash table that grows.
-    place : str or callable, optional
-        Source of places (rooms, maps), between which moves are counted; -1 is nowhere.
-    num_places : int
-        Places are ``0 .. num_places - 1``.
-    count_bonus : float
-        Bonus ``count_bonus / sqrt(visits of the cell)`` for each step (Bellemare et al., Unifying
-        Count-Based Exploration and Intrinsic Motivation, 2016).
-    episode_bonus : float
-        Bonus for the first visit of a cell in an episode.
-    transition_bonus, transition_limit : float, int
-        Bonus ``transition_bonus / k`` for the k-th move, over all lanes, from one place into
-        another; none beyond the limit.
+    options : VisitOptions
 
     Attributes
     ----------
@@ -90,28 +82,15 @@ class VisitCounter(Tracker):
 
     OPTIONS = VisitOptions
 
-    def __init__(
-        self,
-        engine: Engine,
-        cell: Source,
-        num_cells: int | None = None,
-        *,
-        place: Source | None = None,
-        num_places: int = 0,
-        count_bonus: float = 0.0,
-        episode_bonus: float = 0.0,
-        transition_bonus: float = 0.0,
-        transition_limit: int = 100,
-    ) -> None:
-        super().__init__(engine)
-        n = engine.num_envs
-        cells = check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
-        self.room = cells + check_room("num_places", num_places, num_places**2 * 8)
-        self._cell = check_source(engine, cell)
-        self._place = None if place is None else check_source(engine, place)
-        self._limits = num_cells, num_places
-        self._scales = count_bonus, episode_bonus
-        self._by_transition, self._transition_limit = transition_bonus, transition_limit
+    def __init__(self, engine: Engine, options: VisitOptions) -> None:
+        super().__init__(engine, options)
+        n, section = engine.num_envs, options.SECTION
+        num_cells, num_places = options.num_cells, options.num_places
+        cells = check_room(f"{section}num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
+        self.room = cells + check_room(f"{section}num_places", num_places, num_places**2 * 8)
+        self._cell = source_of(engine, options.cell, f"{section}cell")
+        placed = options.place is not None
+        self._place = source_of(engine, options.place, f"{section}place") if placed else None
         self._crossing = np.zeros(n, np.int64)
         self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
         self.table: _Dense | _Hashed = _Hashed(n) if num_cells is None else _Dense(n, num_cells)
@@ -121,7 +100,7 @@ class VisitCounter(Tracker):
         self.episode = np.ones(n, np.int32)  # number of the lane's episode; stamps begin at 0
         self.previous = np.full(n, -1, np.int64)
         self.transitions = np.zeros((num_places, num_places), np.int64)
-        if any(self._scales) or transition_bonus:
+        if options.count_bonus or options.episode_bonus or options.transition_bonus:
             self.bonus = np.zeros(n)
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
@@ -130,27 +109,25 @@ class VisitCounter(Tracker):
         self.episode[done] += 1
         if self._place is not None:
             seen = StepReader(self._engine, obs)
-            self.previous[done] = self._read_numbers("place", self._place, seen, self._limits[1])[
-                done
-            ]
+            limit = self._options.num_places
+            self.previous[done] = self._read_numbers("place", self._place, seen, limit)[done]
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        seen = StepReader.after_step(engine, obs)
-        cell = self._read_numbers("cell", self._cell, seen, self._limits[0])
+        seen, options = StepReader.after_step(engine, obs), self._options
+        cell = self._read_numbers("cell", self._cell, seen, options.num_cells)
         if self._place is not None:
-            place = self._read_numbers("place", self._place, seen, self._limits[1])
+            place = self._read_numbers("place", self._place, seen, options.num_places)
             kernels.count_transitions(place, self.previous, self.transitions, self._crossing)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
-            by_count, by_episode = self._scales
             np.sqrt(self.count, out=self.bonus)
-            np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
-            self.bonus += by_episode * self.first
-            if self._by_transition:
-                rewarded = (self._crossing > 0) & (self._crossing <= self._transition_limit)
+            np.divide(options.count_bonus, self.bonus, out=self.bonus, where=self.count > 0)
+            self.bonus += options.episode_bonus * self.first
+            if options.transition_bonus:
+                rewarded = (self._crossing > 0) & (self._crossing <= options.transition_limit)
                 number = np.maximum(self._crossing, 1)
-                self.bonus += np.where(rewarded, self._by_transition / number, 0.0)
+                self.bonus += np.where(rewarded, options.transition_bonus / number, 0.0)
 
     def _read_numbers(
         self, name: str, source: Source, seen: StepReader, limit: int | None

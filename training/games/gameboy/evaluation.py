@@ -11,9 +11,8 @@ from training.games.gameboy.players import SOLVER
 from training.players.names import RANDOM_LEGAL, AnyPlayer
 from training.players.trained import TrainedAgent
 from training.run import games
-from training.run.config import RunConfig
+from training.run.config import EvaluationConfig, RunConfig
 from training.run.envs import with_defaults
-from training.run.sections import EvaluationConfig
 
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).
 HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}

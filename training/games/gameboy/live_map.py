@@ -26,9 +26,9 @@ from training.games.gameboy.stitching import Stitching
 from training.logs import live_map
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
+from training.run.config import LiveMapConfig
 from training.run.engine import Engine
 from training.run.options import require
-from training.run.sections import LiveMapConfig
 
 Array = npt.NDArray[Any]
 NOWHERE = -1

@@ -20,7 +20,7 @@ from training.evaluation.intervals import Interval, over_seeds
 from training.evaluation.results import Results, join
 from training.run import files, games, machine
 from training.run.command_line import add_runs, exit_status, new_parser
-from training.run.names import PLAIN, is_plain
+from training.run.config import PLAIN, is_plain
 from training.run.options import require
 
 if TYPE_CHECKING:  # they import torch, which --help does not need
@@ -142,7 +142,7 @@ def _measure(
     from training.evaluation.evaluation import Evaluation, play
     from training.evaluation.judging import EPISODES, get_judging, plan_seeds
     from training.evaluation.trainings import train_or_resume
-    from training.run.names import AGENT
+    from training.run.seating import AGENT
 
     judging = get_judging(config.env)
     first = judging.first_seed if args.base_seed is None else args.base_seed

@@ -20,8 +20,8 @@ from training.apps.skullking import goals
 from training.apps.skullking.abilities import MEASURES, Account, play_abilities
 from training.evaluation.evaluation import Evaluation, play
 from training.players.bots import Bot
+from training.run.config import EvaluationConfig
 from training.run.envs import make_engine
-from training.run.sections import EvaluationConfig
 
 ABILITY = "SkullKingAbility-v0"
 SEED = 1234

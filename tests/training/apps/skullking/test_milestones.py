@@ -13,7 +13,7 @@ from training.commands.milestones import main
 from training.evaluation import tables
 from training.players.trained import load
 from training.run.folder import RunFolder
-from training.run.names import AGENT
+from training.run.seating import AGENT
 
 ALL_MISSED = {m.name: [m.bar + 0.1, m.bar - 0.1, m.bar + 0.2] for m in MILESTONES}
 
