@@ -180,10 +180,7 @@ def responses() -> str:
     made = []
     for head in (record.head for record in records):
         for way, found in head["ways"].items():
-            # Of one seed there is no interval over seeds: its own is over deals.
-            alone = len(found.get("runs", ())) == 1
-            own = found["runs"][0] if alone else found
-            cells = [interval(own["wins"], 1, 100), interval(own["points_gained"])]
+            cells = [interval(found["wins"], 1, 100), interval(found["points_gained"])]
             if way == "search":
                 cells += [f"{found['cpu_ms_per_decision']:.1f} ms a decision", ""]
             else:
