@@ -31,7 +31,7 @@ from training.search.rules import margin
 
 RECORD = Path("benchmarks/skullking-last-tricks.json")
 AGENT = "pretrained/skullking-ppo"  # whose games the positions are from
-AGENTS = (AGENT, "pretrained/skullking")
+AGENTS = (AGENT, "pretrained/skullking", "pretrained/skullking-2")
 SEARCHES = [
     f"search:{agent},worlds={worlds},rollouts=heuristic" for agent in AGENTS for worlds in (32, 256)
 ]
