@@ -125,6 +125,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/howto/training.md": {"first": games.first_agents, "cores": speeds.cores},
         "docs/howto/mixed_strategies.md": {"falls": learning.exploitability},
+        "docs/howto/train_pokemon.md": {"parcel": games.parcel},
         "docs/howto/dqn.md": {"choice": learning.dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: speeds.bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {

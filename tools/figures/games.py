@@ -332,3 +332,33 @@ def first_agents() -> str:
         sources.append(record.source)
     heads = ("command", "decisions", "of a core", "measure", "trained", "scripted players")
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
+
+
+# What is told of a training of the parcel quest, by its record.
+PARCEL = {
+    "without swarming": "parcel-5-seeds.json",
+    "`--set trackers.archive.swarm=quests`": "parcel-swarm-5-seeds.json",
+}
+
+
+def parcel() -> str:
+    """Return the table of trainings of the parcel quest, with and without swarming, over seeds."""
+    made, sources = [], []
+    for said, name in PARCEL.items():
+        record = newest(name)
+        runs = list(record.head["runs"].values())
+        shares = [run["episodes"]["trained"]["reached"] for run in runs]
+        core = [run["cpu_s"] for run in runs]
+        made.append(
+            (
+                said,
+                f"{min(run['steps'] for run in runs):,}",
+                spread(statistics.median(core), core, clock),
+                percent(over_seeds(shares, 0.0, 1.0)),
+                ", ".join(f"{100 * share:.0f}" for share, *_ in shares),
+                percent(runs[0]["episodes"]["random_legal"]["reached"]),
+            )
+        )
+        sources.append(f"{record.source}, {len(runs)} seeds")
+    heads = ("", "decisions", "of a core", "quest done", "each seed %", "`random_legal`")
+    return f"{table(heads, made)}\n\n{'; '.join(sources)}."
