@@ -17,7 +17,7 @@ import numpy.typing as npt
 import psutil
 import torch
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, list_names, show, with_nearest
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import CheckpointError, State
 from training.run.engine import Engine
@@ -93,11 +93,14 @@ def read(source: Source, seen: StepReader) -> Array:
 
 
 def check_source(engine: Engine, source: Source) -> Source:
-    """Check a source and return it; ConfigError if it names no info column of the engine."""
+    """Check a source and return it; ConfigError if it names no info column with a number a lane."""
     if isinstance(source, str) and source not in engine.info:
+        message = f"{show(source)} is no info column: there are {list_names(engine.info)}."
+        raise ConfigError(with_nearest(message, source, engine.info))
+    if isinstance(source, str) and StepReader(engine, None)[source].ndim > 1:
         raise ConfigError(
-            f"source {show(source)}: this engine has no such info column, it has "
-            f"{', '.join(engine.info)}"
+            f"{show(source)} is not possible: this info column is a table, it must be one with a "
+            "single number."
         )
     return source
 
