@@ -175,7 +175,8 @@ def _unknown(entry: str, program: Program | None) -> ConfigError:
     own = f"{PIXELS}, {ACTIONS}[k] or {VISITED}[rows x columns]: there is no ram_map"
     if program is None:
         return _refusal(entry, own)
-    names = [each.name for each in (*program.numbers, *program.fields)]
+    names = [each.name for each in program.numbers]
+    names += [each.name for each in program.fields]
     own = f"{PIXELS}, {ACTIONS}[k], {VISITED}[rows x columns] or a field of the map"
     error = _refusal(entry, f"{own}: {list_names(names)}")
     return ConfigError(with_nearest(str(error), entry, [PIXELS, ACTIONS, VISITED, *names]))
