@@ -17,6 +17,7 @@ import numpy as np
 import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError
+from fastenv.files import prepare
 from fastenv.game import Game
 from fastenv.options import parse_option
 from fastenv.play import play
@@ -122,6 +123,8 @@ def verify_command(args: argparse.Namespace) -> int:
             last[0] = time.monotonic()
             print(f"  {_count(tally.cases)}, {tally.steps} steps, no difference", flush=True)
 
+    if args.script:
+        prepare("--script", args.script)
     print(f"{args.env}: comparing {', '.join(backends)} for {args.seconds:g} s, seed {args.seed}")
     tally = verify(
         args.env,

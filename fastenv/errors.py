@@ -153,6 +153,14 @@ def with_nearest(message: str, given: object, known: Iterable[str]) -> str:
     return f"{message.rstrip('.')}. Did you mean {names[near[0]]!r}?" if near else message
 
 
+def list_names(names: Iterable[str], most: int = 10) -> str:
+    """Return names for a message, and how many more there are than are shown."""
+    known = [*names]
+    if len(known) <= most:
+        return ", ".join(known) or "none"
+    return f"{', '.join(known[:most])} and {len(known) - most:,} more"
+
+
 def unknown_keyword(name: str, owner: str, known: Iterable[str]) -> UnknownOptionError:
     """Return the error for a keyword that names no option.
 

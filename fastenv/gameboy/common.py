@@ -41,7 +41,7 @@ from fastenv.gameboy.ram_program import (
     with_wait,
 )
 from fastenv.gameboy.reference import Machine
-from fastenv.gameboy.shipped import shipped
+from fastenv.gameboy.shipped import not_read, shipped
 from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import (
     MAX_EVENT_BYTES,
@@ -332,7 +332,7 @@ def read_rom(rom: str | Path) -> Cartridge:
     try:
         return load_cartridge(rom)
     except FileError as error:
-        raise ConfigError(f"rom: {error}") from error
+        raise not_read("rom", error, rom, ROMS) from error
 
 
 def load_common(config: GameBoyConfig) -> Common:

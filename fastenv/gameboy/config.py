@@ -306,7 +306,7 @@ class GameBoyConfig(GameConfig):
             return
         names = isinstance(given, (tuple, list)) and all(isinstance(each, str) for each in given)
         if not names or not given or len({*given}) < len(given):
-            raise refusal("observe", given, "names of what is shown, at least one, each once")
+            raise refusal("observe", given, "a list of names of what is shown, each once")
         if self.kind == "goal":
             raise refusal("observe", given, "left out: a goal is a picture")
         object.__setattr__(self, "observe", tuple(given))
@@ -328,7 +328,7 @@ class GameBoyConfig(GameConfig):
         given = self.writes
         if not (isinstance(given, str) and given == "all"):
             if not isinstance(given, (tuple, list)) or not all(isinstance(x, str) for x in given):
-                raise refusal("writes", given, "names of writes of the RAM map, or 'all'")
+                raise refusal("writes", given, "a list of names of writes of the RAM map, or 'all'")
             object.__setattr__(self, "writes", tuple(given))
         if given and self.ram_map is None:
             raise refusal("writes", given, "left out without a ram_map, which has them")

@@ -7,12 +7,12 @@ docs/gameboy.md, 20.1 has the grammar. An expression is parsed once, into steps 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, list_names, show, with_nearest
 from fastenv.gameboy.state import MAX_EXPRESSION_STACK, Cells, Op
 
 MAX_LENGTH = 1000  # characters
@@ -379,7 +379,8 @@ class _Parser:
             return
         if name not in self.fields:
             known = {**self.fields, **dict.fromkeys(self.scope.numbers, 0)}
-            raise self.error(f"{show(name)} is no field: there are {_names(known)}")
+            error = self.error(f"{show(name)} is no field: there are {list_names(known)}")
+            raise ConfigError(with_nearest(str(error), name, known))
         self.next()
         count = self.fields[name]
         element = 0
@@ -484,7 +485,7 @@ class _Parser:
             self.nest(self.disjunction)
             table = self.table
         if not table:
-            tables = _names([each for each, count in self.fields.items() if count])
+            tables = list_names(each for each, count in self.fields.items() if count)
             more = ", or two numbers or more" if name in _FOLDS else ""
             found = f"{name} takes a field with elements{more}: there are {tables}"
             raise self.error(
@@ -552,7 +553,7 @@ class _Parser:
         for each, key in self.scope.sets.items():
             if key == tuple(keys):
                 return each
-        known = _names([*self.scope.sets])
+        known = list_names(self.scope.sets)
         raise self.error(f"{name} takes a set or the key of one: there are {known}", at)
 
     def random(self, name: str, at: int) -> None:
@@ -612,12 +613,6 @@ FUNCTIONS: dict[str, Function] = {
         "`random(256)`", "in `writes` alone: 0 to 255, from the lane's stream", _Parser.random
     ),
 }
-
-
-def _names(names: Mapping[str, int] | Sequence[str]) -> str:
-    shown = [*names][:10]
-    more = ", ..." if len(names) > len(shown) else ""
-    return (", ".join(shown) or "none") + more
 
 
 class Reads(Protocol):

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, list_names, show, with_nearest
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.layout import pixels_shape
+from fastenv.gameboy.ram_fields import name_elements
 from fastenv.gameboy.ram_program import Program
 from fastenv.gameboy.state import OBSERVED_DTYPE, Form
 
@@ -133,7 +134,7 @@ def read_observed(config: GameBoyConfig, program: Program | None) -> Observed | 
         elif second is None:
             parts.append(_part(entry, name, first, program))
         else:
-            raise _refusal(entry, _known(program))
+            raise _unknown(entry, program)
     observed = Observed(pixels, tuple(parts), actions, visited)
     if observed.fields_bytes > MAX_FIELDS_MIB * 2**20:
         raise ConfigError(
@@ -146,7 +147,7 @@ def read_observed(config: GameBoyConfig, program: Program | None) -> Observed | 
 def _within(entry: str, number: int, most: int) -> int:
     if 1 <= number <= most:
         return number
-    raise _refusal(entry, f"with numbers from 1 to {most}")
+    raise _refusal(entry, f"with whole numbers from 1 to {most} in its brackets")
 
 
 def _part(entry: str, name: str, element: int | None, program: Program | None) -> Part:
@@ -154,7 +155,7 @@ def _part(entry: str, name: str, element: int | None, program: Program | None) -
     for number, field in enumerate(fields):
         if field.name == name:
             if element is not None and element >= field.count:
-                raise _refusal(entry, f"without a number: {name} has {field.count} elements")
+                raise _refusal(entry, name_elements(name, field.count))
             low, high = field.scale
             count = 1 if element is not None else max(field.count, 1)
             is_bit = field.form == Form.BIT
@@ -162,22 +163,23 @@ def _part(entry: str, name: str, element: int | None, program: Program | None) -
     for k, each in enumerate(() if program is None else program.numbers):
         if each.name == name and program is not None:
             if element is not None:
-                raise _refusal(entry, f"without a number: {name} has 0 elements")
+                raise _refusal(entry, name_elements(name, 0))
             if each.limits is None:
                 raise _refusal(entry, f"a number with a range: numbers.{name} of the map has none")
             low, high = each.limits
             return Part(-1, len(program.rewards) + k, 1, float(low), float(high) - low, False)
-    raise _refusal(entry, _known(program))
+    raise _unknown(entry, program)
 
 
-def _known(program: Program | None) -> str:
-    names = []
-    if program is not None:
-        names = [each.name for each in program.numbers]
-        names += [each.name for each in program.fields]
-    shown = ", ".join([*names[:12], "..."] if len(names) > 12 else names)
-    own = f"{PIXELS}, {ACTIONS}[k], {VISITED}[rows x columns]"
-    return f"{own} or a field of the map: {shown or 'none'}"
+def _unknown(entry: str, program: Program | None) -> ConfigError:
+    own = f"{PIXELS}, {ACTIONS}[k] or {VISITED}[rows x columns]: there is no ram_map"
+    if program is None:
+        return _refusal(entry, own)
+    names = [each.name for each in program.numbers]
+    names += [each.name for each in program.fields]
+    own = f"{PIXELS}, {ACTIONS}[k], {VISITED}[rows x columns] or a field of the map"
+    error = _refusal(entry, f"{own}: {list_names(names)}")
+    return ConfigError(with_nearest(str(error), entry, [PIXELS, ACTIONS, VISITED, *names]))
 
 
 def _refusal(entry: str, allowed: str) -> ConfigError:

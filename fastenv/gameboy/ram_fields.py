@@ -31,7 +31,8 @@ BIT = "bit"
 BANKS = 16  # of RAM, the most that a cartridge has
 ROM_BANKS = 512  # the most that a cartridge has
 MAX_COUNT = 1 << 16
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+NAMES = "1 to 64 of A to Z, a to z, 0 to 9 and _, the first one no digit"
 # Name in the memory of a RAM map -> its bytes.
 PLACES = {
     "map": (Place.MAP,),
@@ -262,13 +263,19 @@ def _names(entry: dict[str, Any], field: RamField, where: str) -> dict[str, int]
 
 def check_name(name: str, where: str, taken: Mapping[str, str]) -> None:
     """Refuse the name of something in expressions that is none, or that something else has."""
-    if not _NAME.fullmatch(name) or name in WORDS:
+    if not NAME.fullmatch(name) or name in WORDS:
         raise ConfigError(
-            f"{where}: {show(name)} is no name: it must be letters, digits and _, at most 64, and "
-            "no word of expressions."
+            f"{where}: {show(name)} is no name: it must be {NAMES}, and no word of expressions."
         )
     if name in taken:
         raise ConfigError(f"{where}.{name}: {taken[name]}: choose another name.")
+
+
+def name_elements(name: str, count: int) -> str:
+    """Return what may be named of a field with so many elements, for a message."""
+    if not count:
+        return f"{name!r}, a single number"
+    return f"{name!r}, or one of its elements, {name}[0] to {name}[{count - 1}]"
 
 
 def read_field(name: str, entry: Any, where: str) -> RamField:
@@ -284,7 +291,7 @@ def read_field(name: str, entry: Any, where: str) -> RamField:
     stride = read_integer(entry, "stride", where, 1, MAX_COUNT, 1 if is_bit else size)
     for key, allowed in (("bit", is_bit), ("mask", not is_bit), ("stride", count)):
         if key in entry and not allowed:
-            only = {"bit": "bits", "mask": "numbers", "stride": "tables, which have a count"}[key]
+            only = {"bit": "bits", "mask": "numbers", "stride": "fields with a count"}[key]
             raise ConfigError(f"{where}.{key}={show(entry[key])}: only {only} have one.")
     mask = read_integer(entry, "mask", where, 1, largest_mask(form, size), -1)
     info = entry.get("info", True)
@@ -373,7 +380,8 @@ def _check_end(field: RamField, where: str) -> None:
     for begin, end in _MEMORIES:
         if begin <= field.place < end < field.end:
             more = field.end - end
-            raise ConfigError(f"{where} ends {more:,} bytes behind the memory in which it begins.")
+            size = f"{more:,} byte{'s' * (more > 1)}"
+            raise ConfigError(f"{where} ends {size} behind the memory in which it begins.")
 
 
 def read_integer(

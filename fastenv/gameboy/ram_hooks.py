@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, list_names, show, with_nearest
 from fastenv.gameboy.expressions import LARGEST, Expression, Load, Scope, parse
 from fastenv.gameboy.ram_fields import (
     CARTRIDGE,
@@ -20,6 +20,7 @@ from fastenv.gameboy.ram_fields import (
     RamField,
     check_keys,
     check_name,
+    name_elements,
     read_address,
 )
 from fastenv.gameboy.state import Form
@@ -263,7 +264,7 @@ def read_writes(
     found = []
     for name, entry in given.items():
         here = f"{where}: writes.{name}"
-        check_name(name, f"{where}: writes", {})
+        check_name(name, f"{where}: writes", {"all": "the option writes means each of them by it"})
         if not isinstance(entry, dict) or not {"set", "to", "on"} <= {*entry}:
             raise ConfigError(f"{here}={show(entry)} must be an object with set, to and on.")
         check_keys(entry, here, ("set", "to", "on", "when"))
@@ -308,14 +309,13 @@ def _target(given: Any, fields: Mapping[str, RamField], where: str) -> tuple[str
     """Return the field that is set, and which element."""
     found = _ELEMENT.fullmatch(given) if isinstance(given, str) else None
     if found is None or found[1] not in fields:
-        known = ", ".join([*fields][:10])
-        raise ConfigError(f"{where}={show(given)} must be a field or its element: {known}.")
+        message = f"{where}={show(given)} must be a field or its element: {list_names(fields)}."
+        raise ConfigError(with_nearest(message, given, fields))
     field = fields[found[1]]
     element = ALL if found[2] is None else int(found[2])
     if element >= field.count:
-        raise ConfigError(
-            f"{where}={show(given)} is not possible: {field.name} has {field.count} elements."
-        )
+        allowed = name_elements(field.name, field.count)
+        raise ConfigError(f"{where}={show(given)} is not possible: it must be {allowed}.")
     if field.mask != -1:
         raise ConfigError(f"{where}={show(given)} is not possible: a field with a mask is not set.")
     ranges = ((WRAM, ECHO), (HRAM, 0xFFFF), (CARTRIDGE, IN_ROM))

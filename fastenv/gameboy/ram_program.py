@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, FileError, show, with_nearest
+from fastenv.errors import ConfigError, FileError, list_names, show, with_nearest
 from fastenv.files import read_json, show_path
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.expressions import (
@@ -36,6 +36,8 @@ from fastenv.gameboy.ram_fields import (
     CONSTANT,
     HOOK,
     MAX_COUNT,
+    NAME,
+    NAMES,
     PLACES,
     REDUCTIONS,
     RamField,
@@ -58,7 +60,7 @@ from fastenv.gameboy.ram_hooks import (
     set_traps,
 )
 from fastenv.gameboy.ram_memory import KeySet, Memory, Values, memory_bytes, read_sets
-from fastenv.gameboy.shipped import shipped
+from fastenv.gameboy.shipped import not_read, shipped
 from fastenv.gameboy.state import (
     CELL_DTYPE,
     FIELD_DTYPE,
@@ -107,7 +109,6 @@ _KNOWN = (*_ABOUT, *_PARTS, "memory", "events", "size")
 _MERGED = (*_PARTS, "memory")  # parts whose entries are added to those of a map that is extended
 _REMEMBERED, _PRODUCTS = -6, -7  # in place of the number of an element; see LOAD_DTYPE
 _EVENTS = ("address", "bits", "rewarded")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -544,7 +545,8 @@ def _extended(path: str | Path, where: str, folder: Path | None, depth: int) -> 
     try:
         value = read_json(source, _LARGEST)
     except FileError as error:
-        raise ConfigError(f"ram_map: {error}") from error
+        option = "ram_map" if folder is None and depth == _DEPTH else where
+        raise not_read(option, error, path, MAPS) from error
     if not isinstance(value, dict):
         return value
     if path not in MAPS or EXTENDS in value:  # the data file of Lantern Walk says more
@@ -567,15 +569,20 @@ def _extended(path: str | Path, where: str, folder: Path | None, depth: int) -> 
     found = _extended(base, inside, None if ours else source.parent, depth - 1)
     if not isinstance(found, dict):
         raise ConfigError(f"{where}: {EXTENDS}={show(base)} must have an object.")
-    return _merged(found, value)
+    return _merged(found, value, where)
 
 
-def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+def _merged(base: dict[str, Any], more: dict[str, Any], where: str) -> dict[str, Any]:
     """Return an object with the entries of another added; null leaves one out."""
     found = dict(base)
     for key, value in more.items():
         before = found.pop(key, None)
         if key in _MERGED and isinstance(before, dict) and isinstance(value, dict):
+            for name in (name for name in value if value[name] is None and name not in before):
+                message = (
+                    f"{where}: {key}.{name}=null leaves nothing out: {EXTENDS} has no such entry"
+                )
+                raise ConfigError(with_nearest(f"{message}: {list_names(before)}.", name, before))
             entries = {name: entry for name, entry in before.items() if name not in value}
             value = {**entries, **{k: v for k, v in value.items() if v is not None}}
         if value is not None:
@@ -626,7 +633,7 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     ends = data.get("ends", {})
     if not isinstance(ends, dict) or not {*ends} <= {*ENDS}:
         raise ConfigError(
-            f"{where}: ends={show(ends)} must be an object with {' and '.join(ENDS)}."
+            f"{where}: ends={show(ends)} must be an object with {', '.join(ENDS)} or both."
         )
     parsed = {
         name: parse(text, f"{where}: ends.{name}", counts, scope) for name, text in ends.items()
@@ -785,10 +792,10 @@ def _rewards(
         raise ConfigError(f"{where}: rewards must be an object of at most {MAX_REWARDS} terms.")
     found = []
     for name, entry in given.items():
-        if not _NAME.fullmatch(name) or f"reward_{name}" in taken:
+        if not NAME.fullmatch(name) or f"reward_{name}" in taken:
             raise ConfigError(
-                f"{where}: rewards: {show(name)} is no name: it must be letters, digits and _, at "
-                "most 64, and reward_ with it no other column."
+                f"{where}: rewards: {show(name)} is no name: it must be {NAMES}, and reward_ with "
+                "it no other column."
             )
         text, weight = entry, 1.0
         if isinstance(entry, dict):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, FileError, StateError, show
+from fastenv.errors import FileError, StateError, show
 from fastenv.files import open_regular, parse_json, read_npz, show_path
 from fastenv.gameboy.battery import load_sav
 from fastenv.gameboy.cartridge import Cartridge
@@ -23,7 +23,7 @@ from fastenv.gameboy.position import power_up_row, unpack
 from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
-from fastenv.gameboy.shipped import shipped
+from fastenv.gameboy.shipped import not_read, shipped
 from fastenv.gameboy.state import fitted, sizes_of_rows, state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
@@ -106,7 +106,7 @@ def load_starts(states: str | Path, cartridge: Cartridge, audio: bool = False) -
             return single(load_pyboy_state(path, cartridge), cartridge)
         return single(load_state(path, cartridge), cartridge)
     except FileError as error:
-        raise ConfigError(f"states: {error}") from error
+        raise not_read("states", error, states, (POWER_UP, *BANKS)) from error
 
 
 def join_starts(names: Sequence[str | Path], cartridge: Cartridge) -> Starts:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from fastenv.files import prepare
 from fastenv.options import parse_option
 from fastenv.testing import check, compare
 from fastenv.testing.report import Report
@@ -59,6 +60,8 @@ def run_check(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, examine: Callable[..., Report]) -> int:
     """Print a report, and return 1 if there is a fault."""
+    if args.script:
+        prepare("--script", args.script)
     how = {name: getattr(args, name) for name in ("ignore", "seconds", "seed", "timeout")}
     with contextlib.redirect_stdout(sys.stderr):  # the modules of others may print
         report = examine(**how, options=dict(args.args))

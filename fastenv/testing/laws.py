@@ -76,9 +76,11 @@ class Laws:
         Fault
             It is none.
         """
-        length = len(result) if hasattr(result, "__len__") else "?"
+        value, length = type(result).__name__, None
+        if hasattr(result, "__len__"):
+            length = len(result)
+            value = f"{value} of {length}"
         right = isinstance(result, tuple) and length == names.count(",") + 1
-        value = f"{type(result).__name__} of {length}"
         self.hold(right, f"{call} returns {names}", source, value, names, fatal=True)
         is_dict = isinstance(result[-1], Mapping)
         self.hold(is_dict, "info is a dict", source, result[-1], "a dict", fatal=True)

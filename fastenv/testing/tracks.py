@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium import Env, spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -605,9 +605,10 @@ def make_track(env: Any, laws: Laws) -> Track:
         return ParallelTrack(env, laws)
     if given:
         return SingleTrack(env, laws)
+    own = "" if not isinstance(env, Env) else ": it has no action_space"
     raise ConfigError(
         f"{type(env).__name__}: must be an environment of Gymnasium (single or vector) or "
-        "PettingZoo, or an engine of fastenv"
+        f"PettingZoo, or an engine of fastenv{own}"
     )
 
 

@@ -192,5 +192,5 @@ def show(value: Any) -> str:
 
 
 def say_error(error: BaseException) -> str:
-    """Return an error as short text."""
-    return f"{type(error).__name__}: {error}"[:MOST_SHOWN]
+    """Return an error as short text of one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:MOST_SHOWN]

@@ -424,6 +424,8 @@ def test_python_s_memory_does_not_grow():
 
 REFUSED = [
     ({"rom": ""}, "rom"), ({"rom": "no/where.gb"}, "rom: no/where.gb cannot be read"),
+    ({"states": "pwr_up"}, "and ours are power_up, .* Did you mean 'power_up'"),
+    ({"rom": "parcle"}, "and ours are lantern_walk, duel, parcel. Did you mean 'parcel'"),
     ({"states": "no/where"}, "states: no/where cannot be read"),
     ({"start_state": 1}, "start_state=1"), ({"start_state": True}, "start_state"),
     ({"frames_per_step": 0}, "frames_per_step=0"), ({"release_after_frames": 25}, "release_after"),

@@ -343,7 +343,7 @@ def test_numbers_of_the_map_can_be_observed():
     wanted = [1.0, 5 / 600, info["explored"] / 8192, 1 / 500, 5 / 100]
     assert obs["numbers"].tolist() == np.array(wanted, np.float32).tolist()
     assert obs["flags"].tolist() == [1]
-    with pytest.raises(ConfigError, match=r"observe: 'health.0.' .* health has 0 elements"):
+    with pytest.raises(ConfigError, match=r"observe: 'health.0.' .* 'health', a single"):
         parcel(observe=["health[0]"])
 
 

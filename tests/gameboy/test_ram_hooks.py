@@ -359,8 +359,9 @@ BAD = [
     ({"writes": {"w": {"set": "a"}}}, r"writes\.w=.* with set, to and on"),
     ({"writes": {"w": {**SET, "at": 1}}}, r"writes\.w: 'at' is not known"),
     ({"writes": {"w": {**SET, "set": "b"}}}, r"writes\.w\.set='b' must be a field"),
-    ({"writes": {"w": {**SET, "set": "t[3]"}}}, r"writes\.w\.set='t\[3\]' .* has 3 elements"),
-    ({"writes": {"w": {**SET, "set": "a[0]"}}}, r"writes\.w\.set='a\[0\]' .* has 0 elements"),
+    ({"writes": {"w": {**SET, "set": "t[3]"}}}, r"writes\.w\.set='t\[3\]' .* t\[0\] to t\[2\]"),
+    ({"writes": {"all": SET}}, r"writes\.all: the option writes means each of them by it"),
+    ({"writes": {"w": {**SET, "set": "a[0]"}}}, r"writes\.w\.set='a\[0\]' .* 'a', a single num"),
     ({"writes": {"w": {**SET, "set": "code"}}}, r"writes\.w\.set='code' .* in ROM, which"),
     ({"writes": {"w": {**SET, "set": "sprite"}}}, r"writes\.w\.set='sprite' .* WRAM, in HRAM"),
     ({"writes": {"w": {**SET, "set": "low"}}}, r"writes\.w\.set='low' .* a mask is not set"),
@@ -388,7 +389,7 @@ def test_bad_hooks_and_writes_are_refused_by_name(parts, says, tmp_path):
     ("writes", "says"),
     [
         (("ritch",), "writes='ritch' is not possible: .* has the writes rich, .* you mean 'rich'"),
-        ("rich", "writes='rich' is not possible: writes must be names"), ((1,), "must be names"),
+        ("rich", "writes='rich' is not possible: writes must be a list"), ((1,), "list of names"),
     ],
 )  # fmt: skip
 def test_wrong_choices_of_writes_are_refused(writes, says, tmp_path):

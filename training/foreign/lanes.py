@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError, show_reason
+from fastenv.errors import FastEnvError, show, show_reason
 from fastenv.rng import Rng, splitmix64
 from fastenv.testing.laws import FIVE
 from fastenv.testing.masks import find_mask, find_method
@@ -30,6 +30,8 @@ def as_seed(seed: int) -> int:
 
 def as_paid(who: str, reward: Any) -> float:
     """Return a reward; ForeignError if it is no finite number, or infinite as a float32."""
+    if isinstance(reward, (str, bytes)):
+        raise ForeignError(f"{who}: the reward is {show(reward)}: must be a number")
     paid = float(reward)
     if not -MOST_PAID <= paid <= MOST_PAID:  # also NaN
         raise ForeignError(f"{who}: the reward is {paid}: must be a finite number of float32")
@@ -210,10 +212,16 @@ class SingleLane(LiveLane):
         ------
         ForeignError
         """
+        if not isinstance(returned, (tuple, list)):
+            raise ForeignError(
+                f"{self.who}: {what} returned {type(returned).__name__}: must be {names}"
+            )
         if len(returned) != count:
             raise ForeignError(
                 f"{self.who}: {what} returned {len(returned)} values: must be {names}"
             )
+        if not isinstance(returned[-1], Mapping):
+            raise ForeignError(f"{self.who}: the info of {what} is {show(returned[-1])}: no dict")
 
     def _read_mask(self, info: dict[str, Any]) -> None:
         mask = find_mask(self._ask, info, self.obs)

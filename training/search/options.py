@@ -24,8 +24,9 @@ class SearchOptions(Options):
         None,
         "milliseconds of a decision, instead of a number of worlds; of many positions at once they "
         "add up",
-        "above 0, or null for a number of worlds",
+        "above 0 and at most an hour, 3,600,000, or null for a number of worlds",
         gt=0,
+        le=3_600_000,
     )
     rollouts: Text | None = option(
         None,

@@ -52,12 +52,18 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
             raise SystemExit(3)
         if self.wrong == "old step":
             return self._show(), 0.0, False, {}
+        if self.wrong == "no step":
+            return None
+        if self.wrong == "no info":
+            return self._show(), 0.0, False, False, []
         if self.wrong in ("hangs", "slow"):
             time.sleep(600 if self.wrong == "hangs" else 0.3)
         if self.wrong == "dies":
             os.kill(os.getpid(), signal.SIGKILL)
         self.place, self.steps = self.place + int(action), self.steps + 1
-        reward = {"reward": float("nan"), "riches": 1e300}.get(self.wrong, float(action) - 0.5)
+        reward = {"reward": float("nan"), "riches": 1e300, "text": "1"}.get(
+            self.wrong, float(action) - 0.5
+        )
         over = self.place >= self.length
         return self._show(), reward, over, self.steps >= 2 * self.length, self._info()
 

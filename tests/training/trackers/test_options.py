@@ -123,7 +123,7 @@ def test_growth_takes_a_source_and_a_weight(engine):
     growth = options.build(engine, given, seed=0)._named["richer"]
     assert isinstance(growth, GrowthReward)
     for wrong, told in (
-        ({"source": "gold"}, "trackers.growth.source: source 'gold'"),
+        ({"source": "gold"}, "trackers.growth.source: 'gold' is no info column: there are"),
         ({}, "trackers.growth.source"),
         ({"source": "won", "weight": "much"}, "trackers.growth.weight='much'"),
         ({"source": "won", "weight": float("inf")}, "trackers.growth.weight=inf is not possible"),
@@ -156,6 +156,7 @@ def test_conditions_are_values_and_intervals(engine):
         ({"when": {"won": [True, None]}}, "when.won=[True, None]", "a number or [low, high]"),
         ({"when": {"won": None}}, "when.won=None", "a number or [low, high]"),
         ({"when": {"won": {"bit": 0}}}, "when.won={'bit': 0}", "a number or [low, high]"),
+        ({"when": {"won": [5, 1]}}, "when.won=[5, 1]", "a number or [low, high], the lower one fi"),
         ({"when": None}, "when=None", "given"),
         ({"quest": []}, "quest=[]", "a text"),
         ({"quest": None}, "quest=None", "given"),

@@ -148,6 +148,9 @@ def test_wrong_cells_and_sources_are_named():
     engine = Trace(3)
     with pytest.raises(ConfigError, match=r"'nowhere'.*room"):
         make(VisitCounter, engine, cell="nowhere", num_cells=3)
+    engine.info["party"], engine.spec.num_agents = np.zeros((3, 6)), 1
+    with pytest.raises(ConfigError, match=r"'party' .* this info column is a table"):
+        make(VisitCounter, engine, cell="party", num_cells=3)
     for wrong, named in (
         ({"place": "room"}, "num_places=0 .* given together with place"),
         ({"num_places": 3}, "num_places=3 .* given together with place"),
@@ -157,7 +160,7 @@ def test_wrong_cells_and_sources_are_named():
         with pytest.raises(ConfigError, match=named):
             VisitCounter.OPTIONS(**{"cell": "room", **wrong})
     counter = make(VisitCounter, engine, cell=lambda v: np.array([0, 3, 1]), num_cells=3)
-    with pytest.raises(ValueError, match="lane 1: cell 3 must be from -1 to 2"):
+    with pytest.raises(ConfigError, match="cell 3 of lane 1 must be from -1 to 2, by num_cells"):
         counter.observe(engine, None)
     assert counter.metrics()["visits"] == 0
 

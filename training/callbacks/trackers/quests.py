@@ -24,10 +24,11 @@ def _read_condition(given: Any) -> tuple[float, float]:
     ends = [end for end in (low, high) if end is not None or not is_interval]
     if not all(map(is_number, ends)):
         raise refused("a number or [low, high]")
-    return (
-        -float("inf") if low is None else float(low),
-        float("inf") if high is None else float(high),
-    )
+    low = -float("inf") if low is None else float(low)
+    high = float("inf") if high is None else float(high)
+    if low > high:
+        raise refused("a number or [low, high], the lower one first")
+    return low, high
 
 
 class QuestStage(Options):

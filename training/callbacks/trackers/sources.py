@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, list_names, show, with_nearest
 from training.callbacks.trackers.base import Array, Source, StepReader
 from training.run.engine import Engine
 from training.run.options import require
@@ -64,11 +64,15 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
 
 
 def _check_column(engine: Engine, name: Any, option: str) -> str:
-    """Check the name of an info column and return it."""
+    """Check that a name is that of an info column with a number a lane, and return it."""
     if not isinstance(name, str) or name not in engine.info:
+        there = list_names(engine.info)
+        message = f"{option}={show(name)} is no info column: there are {there}."
+        raise ConfigError(with_nearest(message, str(name), engine.info))
+    if StepReader(engine, None)[name].ndim > 1:
         raise ConfigError(
-            f"{option}: source {show(name)}: this engine has no such info column, it has "
-            f"{', '.join(engine.info)}"
+            f"{option}={show(name)} is not possible: this info column is a table, it must be one "
+            "with a single number."
         )
     return name
 

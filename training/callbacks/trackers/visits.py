@@ -136,8 +136,8 @@ class VisitCounter(Tracker):
         numbers = np.ascontiguousarray(read(source, seen)).astype(np.int64, copy=False)
         lane = kernels.first_outside(numbers, np.iinfo(np.int64).max if limit is None else limit)
         if lane >= 0:
-            allowed = "at least -1" if limit is None else f"from -1 to {limit - 1}"
-            raise ValueError(f"lane {lane}: {name} {numbers[lane]} must be {allowed}")
+            allowed = "-1 or more" if limit is None else f"from -1 to {limit - 1}, by num_{name}s"
+            raise ConfigError(f"visits: {name} {numbers[lane]} of lane {lane} must be {allowed}.")
         return numbers
 
     def metrics(self) -> dict[str, float]:
