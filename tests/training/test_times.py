@@ -256,6 +256,7 @@ def test_what_cannot_be_is_refused_in_one_sentence(
     timed_run, tmp_path, capsys, monkeypatch, changed, says
 ):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "timed.json").write_text("{}")
     assert timed_run("bad", **changed) == 2
     *_, error = capsys.readouterr().err.splitlines()
     assert error.startswith("error: ")

@@ -123,7 +123,7 @@ def test_growth_takes_a_source_and_a_weight(engine):
     growth = options.build(engine, given, seed=0)._named["richer"]
     assert isinstance(growth, GrowthReward)
     for wrong, told in (
-        ({"source": "gold"}, "trackers.growth.source: 'gold' is no info column: there are"),
+        ({"source": "gold"}, "trackers.growth.source='gold' is no info column: there are"),
         ({}, "trackers.growth.source"),
         ({"source": "won", "weight": "much"}, "trackers.growth.weight='much'"),
         ({"source": "won", "weight": float("inf")}, "trackers.growth.weight=inf is not possible"),
