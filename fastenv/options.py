@@ -108,7 +108,8 @@ def parse_option(text: str) -> tuple[str, Any]:
     """Return name and value of NAME=VALUE on a command line: a Python literal or a word."""
     name, equals, value = text.partition("=")
     if not (name.isidentifier() and equals):
-        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as level=5")
+        allowed = "NAME=VALUE, a name of letters, digits and '_', such as level=5"
+        raise argparse.ArgumentTypeError(f"{show(text)}: must be {allowed}")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -188,11 +188,14 @@ def test_a_match_is_played_against_the_bot_that_is_named(capsys):
     assert "opponent='random': this game has one agent" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["level", "=5", "le vel=5"])
+@pytest.mark.parametrize("text", ["level", "=5", "le vel=5", "rules.level=5"])
 def test_what_is_no_option_is_refused(text, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["play", "--set", text])
-    assert f"{text!r}: must be NAME=VALUE" in capsys.readouterr().err
+    assert (
+        f"{text!r}: must be NAME=VALUE, a name of letters, digits and '_'"
+        in capsys.readouterr().err
+    )
 
 
 COMMANDS = ("envs", "play", "bench", "verify", "new-game", "bank", "goal")

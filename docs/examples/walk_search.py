@@ -165,7 +165,8 @@ class Searched:
     Parameters
     ----------
     plans : list of list of int
-        Of each lane the buttons to the end of the quest, or as near to it as was found.
+        Of each lane the buttons to the end of the quest, or to the nearest position of the last
+        step, where it is not reached.
     expanded : int
         Steps that were tried.
     """
@@ -197,30 +198,31 @@ def search_walk(
     Raises
     ------
     ConfigError
-        If buttons do not do the same each time.
+        If buttons do not do the same each time, or for no step or no position.
     """
     config: Any = engine.game.config  # type: ignore[attr-defined]
+    require(width >= 1, "width", width, "at least 1")
+    require(depth >= 1, "depth", depth, "at least 1")
     require(config.sticky == 0, "sticky", config.sticky, "0: a plan needs steps without chance")
     judge, aside, count = Walk(), BatchEngine(engine.game, lanes, info_columns=()), engine.num_envs
     rows, roots, expanded = engine.get_states(), np.arange(count), 0
-    taken: list[
-        tuple[np.ndarray, np.ndarray]
-    ] = []  # of each step the positions before, the buttons
+    # Of each step the positions before it that are gone on from, and the buttons.
+    taken: list[tuple[np.ndarray, np.ndarray]] = []
     plans: dict[int, list[int]] = {}
     while True:
         parents, buttons, then = _try_buttons(aside, rows)
         roots, left = roots[parents], judge.left(then)
         taken.append((parents, buttons))
         expanded, last = expanded + len(then), len(taken) == depth
+        kept = _choose(roots, left, judge.keys(then), width)
+        kept = kept[(then["done"][kept] == 0) & (left[kept] > 0)]
         for lane in set(range(count)) - plans.keys():
             own = np.flatnonzero(roots == lane)
             nearest = int(own[left[own].argmin()])
-            if last or left[nearest] == 0:
+            if last or left[nearest] == 0 or lane not in roots[kept]:
                 plans[lane] = _read_plan(taken, nearest)
         if len(plans) == count:
             return Searched([plans[lane] for lane in range(count)], expanded)
-        kept = _choose(roots, left, judge.keys(then), width)
-        kept = kept[(then["done"][kept] == 0) & (left[kept] > 0)]
         taken[-1] = parents[kept], buttons[kept]
         rows, roots = then[kept], roots[kept]
 

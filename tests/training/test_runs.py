@@ -268,7 +268,11 @@ def test_existing_run_is_not_overwritten(train, finished, capsys):
 
 @pytest.mark.parametrize(
     ("flags", "named"),
-    [(("--set", "ppo.learning_rate=0.1"), "ppo.learning_rate"), (("--num-envs", 16), "num_envs")],
+    [
+        (("--set", "ppo.learning_rate=0.1"), "ppo.learning_rate"),
+        (("--set", "schedules={rule: [[0, 1]]}"), "schedules.rule"),
+        (("--num-envs", 16), "num_envs"),
+    ],
 )
 def test_resume_refuses_other_options(train, finished, capsys, flags, named):
     before = contents(finished)

@@ -245,8 +245,9 @@ class Flags:
     @property
     def config(self) -> SB3Run:
         """The run of the stock trainer that learns by these flags."""
-        sizes = {"n_steps": self.n_steps, "batch_size": self.batch, "n_epochs": self.epochs}
-        return SB3Run.from_mapping(
+        rollout = self.n_envs * self.n_steps
+        sizes = {"n_steps": self.n_steps, "batch_size": rollout, "n_epochs": self.epochs}
+        run = SB3Run.from_mapping(
             {
                 "trainer": "sb3",
                 "env": self.env,
@@ -258,6 +259,9 @@ class Flags:
                 "ppo": {**sizes, "net_arch": list(self.net_arch)},
             }
         )
+        # Stock PPO also takes minibatches that do not divide the rollout, which a run refuses.
+        ppo = run.ppo.model_copy(update={"batch_size": self.batch})
+        return run.model_copy(update={"ppo": ppo})
 
 
 def make_vec_env(flags: Flags) -> VecEnv:

@@ -241,10 +241,14 @@ class RunFolder:
         if not self.checkpoints.is_dir():
             raise RunError(f"{self.path} has only weights: no training can be resumed from it.")
         old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
+        keys = sorted(old.keys() | new.keys())
+        # A mapping that only one of them has empty is named by what the other has in it.
+        sections = {key.rpartition(".")[0] for key in keys}
         different = [
             key
-            for key in sorted(old.keys() | new.keys())
-            if key.partition(".")[0] not in MAY_CHANGE
+            for key in keys
+            if key not in sections
+            and key.partition(".")[0] not in MAY_CHANGE
             and canonical_json(old.get(key)) != canonical_json(new.get(key))
         ]
         if different:

@@ -185,6 +185,11 @@ def test_a_run_is_measured_like_a_configuration(monkeypatch):
     assert without["points_after"] is None
 
 
+def test_minibatches_of_stock_ppo_need_not_divide_its_rollout():
+    config = Flags(n_envs=3, n_steps=7, batch=5).config
+    assert (config.rollout, config.ppo.batch_size) == (21, 5)
+
+
 @walk("flag", ["use_numba", "use_cython"])
 def test_manager_and_worker_run_on_the_backend_of_each_flag(flag):
     flags = Flags(use_hierarchical=True, **{flag: True})

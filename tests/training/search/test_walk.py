@@ -61,6 +61,20 @@ def test_plans_of_several_lanes_are_those_of_each():
         assert played(alone, both.plan(lane)) == len(both.plan(lane))
 
 
+@needs_core
+def test_a_plan_ends_where_an_episode_does():
+    engine = start_engine(max_steps=3, **WALK)
+    engine.reset_many(seeds=0)
+    assert len(search_walk(engine, width=2, depth=8).plan()) == 3
+
+
+@needs_core
+@pytest.mark.parametrize("name", ["width", "depth"])
+def test_a_search_of_nothing_is_refused(name):
+    with pytest.raises(ConfigError, match=f"{name}=0 is not possible: {name} must be at least 1"):
+        search_walk(start_engine(), **{name: 0})
+
+
 def test_ways_are_those_of_the_map():
     world = load_world()
     quest = Quest(world)

@@ -112,6 +112,15 @@ def test_an_archive_finds_the_quests_of_its_swarm(engine):
             options.build(engine, {"archive": archive | {"swarm": swarm}, **others}, 1)
 
 
+def test_a_tracker_called_archive_is_kept_beside_an_archive(engine):
+    given = {"far": {"kind": "archive", "cell": "round"}}
+    assert [*options.build(engine, given, seed=0).tensors()] == ["archive"]
+    given["archive"] = {"kind": "growth", "source": "won"}
+    trackers = options.build(engine, given, seed=0)
+    assert [*trackers.tensors()] == ["archive", "far"]
+    assert "grow" not in trackers.announce()[0]
+
+
 def test_the_kind_of_a_tracker_is_what_its_option_says(engine):
     given = {"visits": {"kind": "growth", "source": "won"}, "growth": {"source": "won"}}
     named = options.build(engine, given, seed=0)._named

@@ -271,7 +271,9 @@ class Trackers(Callback):
         rooms = {name: tracker.room for name, tracker in self._named.items() if tracker.room}
         if not rooms:
             return []
-        grow = [name for name in rooms if self._named[name].growing and name != "archive"]
+        # An archive has all of its table from the beginning, and saves what it has filled.
+        whole = {name for name, tracker in self._named.items() if tracker.placed is not None}
+        grow = [name for name in rooms if self._named[name].growing and name not in whole]
         more = f"; {', '.join(grow)} grow with what is seen" if grow else ""
         each = ", ".join(f"{name} {room / 2**20:,.1f} MiB" for name, room in rooms.items())
         return [f"memory of the trackers: {each}{more}"]

@@ -60,7 +60,9 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers:
     for name in sorted(options, key=lambda name: kinds[name] == "archive"):
         own: Any = _read_tracker(kinds[name], options[name], f"trackers.{name}")
         if kinds[name] == "archive":
-            built["archive"] = StateArchive(engine, own, built, seed)
+            # States and metrics call it so, unless that is the name of another tracker.
+            known = name if "archive" in built else "archive"
+            built[known] = StateArchive(engine, own, built, seed)
         else:
             built[name] = KINDS[kinds[name]](engine, own)
     return Trackers(engine, built)
