@@ -146,6 +146,7 @@ class Code:
             f"place = {address}",
             "target = m.writes[place >> 12]",
             "if rarely(target == NULL):",
+            "    m.next_pc = (ip - code) & 0xFFFF",
             f"    {slow}(m, place, {value}, {self._at()})",
             "else:",
             f"    target[place & 0xFFF] = {value}",

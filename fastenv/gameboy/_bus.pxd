@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uintptr_t
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
-    Mode, VBLANK, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
-    open_ram, request, shown_ly, shown_mode,
+    Mode, VBLANK, code_page, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits,
+    next_frame, open_ram, request, shown_ly, shown_mode,
 )
 from fastenv.gameboy._hooks cimport see_write
 from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
@@ -286,6 +286,8 @@ cdef inline void write_bank(
     # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
+    cdef int page = code_page(m.next_pc)
+    cdef uintptr_t before = m.codes[page]
     if m.c.mbc == NO_MBC or (m.c.mbc == MBC2 and region > 1):
         return
     if m.c.mbc == MBC2 and address & 0x100:
@@ -310,8 +312,10 @@ cdef inline void write_bank(
     elif m.c.has_clock:
         latch_clock(m, time)
     map_rom(m)
-    map_ram(m)
-    m.stop = 0  # the program may be in another bank
+    if region != 1 or m.c.mbc == MBC2 or m.dma_end:
+        map_ram(m)
+    if m.codes[page] != before:
+        m.stop = 0  # the program goes on in another bank
 
 
 cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept nogil:

@@ -72,6 +72,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = B << 8 | C
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -114,12 +115,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = address
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, sp & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = sp & 0xFF
             place = (address + 1) & 0xFFFF
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, sp >> 8, now + 4 * CYCLE)
             else:
                 target[place & 0xFFF] = sp >> 8
@@ -183,6 +186,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = D << 8 | E
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -307,6 +311,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -439,6 +444,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -465,6 +471,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
@@ -483,6 +490,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
@@ -493,6 +501,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
@@ -735,6 +744,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, B, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = B
@@ -743,6 +753,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, C, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = C
@@ -751,6 +762,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, D, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = D
@@ -759,6 +771,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, E, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = E
@@ -767,6 +780,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, H, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = H
@@ -775,6 +789,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, L, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = L
@@ -787,6 +802,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -1345,6 +1361,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -1352,6 +1369,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -1366,6 +1384,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, B, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = B
@@ -1373,6 +1392,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, C, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = C
@@ -1392,6 +1412,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -1399,6 +1420,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -1521,6 +1543,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1581,6 +1604,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1641,6 +1665,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1701,6 +1726,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1761,6 +1787,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1821,6 +1848,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1881,6 +1909,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -1941,6 +1970,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2284,6 +2314,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2320,6 +2351,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2356,6 +2388,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2392,6 +2425,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2428,6 +2462,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2464,6 +2499,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2500,6 +2536,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2536,6 +2573,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2572,6 +2610,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2608,6 +2647,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2644,6 +2684,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2680,6 +2721,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2716,6 +2758,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2752,6 +2795,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2788,6 +2832,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2824,6 +2869,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
@@ -2842,6 +2888,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -2849,6 +2896,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -2868,6 +2916,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 4 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -2875,6 +2924,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -2898,6 +2948,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -2905,6 +2956,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -2991,6 +3043,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -2998,6 +3051,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -3012,6 +3066,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, D, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = D
@@ -3019,6 +3074,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, E, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = E
@@ -3038,6 +3094,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3045,6 +3102,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3131,6 +3189,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -3138,6 +3197,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -3166,6 +3226,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3173,6 +3234,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3187,6 +3249,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = 0xFF00 | v
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -3211,6 +3274,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = 0xFF00 | C
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -3228,6 +3292,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, H, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = H
@@ -3235,6 +3300,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, L, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = L
@@ -3252,6 +3318,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3259,6 +3326,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3290,6 +3358,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = address
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -3319,6 +3388,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3326,6 +3396,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3382,6 +3453,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, A, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -3389,6 +3461,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4), now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4)
@@ -3406,6 +3479,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3413,6 +3487,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3473,6 +3548,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3480,6 +3556,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
