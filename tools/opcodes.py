@@ -52,7 +52,7 @@ HEADER = """\
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, store_slow,
+    load_code, load_counted, load_high, load_opcode, load_slow, push, store_high, store_slow,
 )
 from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
@@ -406,9 +406,9 @@ def high_and_sp(y: int) -> Code:
     """Return LDH (a8),A, ADD SP,e8, LDH A,(a8) or LD HL,SP+e8."""
     code = Code().fetch("v")
     if y == 4:
-        return code.store("0xFF00 | v", "A")
+        return code.wait()("store_high(m, v, A, now + 2 * CYCLE)")
     if y == 6:
-        return code.load("A", "0xFF00 | v")
+        return code.wait()("A = load_high(m, v, now + 2 * CYCLE)")
     if y == 5:
         return code.wait(2)(*add_to_sp(["sp = r"]))
     return code.wait()(*add_to_sp(pair_from_r(2)))

@@ -222,14 +222,19 @@ cdef inline uint8_t load_oam(
     return value
 
 
+cdef inline uint8_t load_high(Machine* m, unsigned int low, int64_t stamp) noexcept nogil:
+    # Read the byte at $FF00 + low.
+    if low >= 0x80:
+        return m.s.high[low]
+    return read_register(m, low, m.now + (stamp >> STAMP)) | m.c.read_ones[low]
+
+
 cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
     cdef int64_t time = m.now + (stamp >> STAMP)
     cdef State* s = m.s
     cdef unsigned int low = address & 0xFF
     if address >= 0xFF00:
-        if low >= 0x80:
-            return s.high[low]
-        return read_register(m, low, time) | m.c.read_ones[low]
+        return load_high(m, low, stamp)
     if address >= 0xFE00:
         return load_oam(m, low, time, False)
     if m.dma_end:
@@ -360,6 +365,10 @@ cdef inline void write_register(
     # The processor stops afterwards where an interrupt may have become due.
     cdef uint8_t* io = m.s.high
     cdef bint before
+    if low == R_P1:
+        if select_keys(m.s, value):
+            m.stop = 0
+        return
     if m.phase and has_phase(low):
         time += m.phase
     if R_SCY <= low <= R_SCX or R_BGP <= low <= R_WX:
@@ -370,10 +379,6 @@ cdef inline void write_register(
         return
     if R_NR10 <= low < R_LCDC:
         write_sound(m, low, value, time)
-        return
-    if low == R_P1:
-        if select_keys(m.s, value):
-            m.stop = 0
         return
     m.stop = 0
     if low == R_SB:
@@ -475,6 +480,18 @@ cdef inline void store_slow(
         store_anywhere(m, address, value, stamp)
     if m.watched != NULL and m.watched[address >> 3] >> (address & 7) & 1:
         see_write(m, address, stamp)
+
+
+cdef inline void store_high(
+    Machine* m, unsigned int low, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # Write the byte at $FF00 + low: that which need not be looked at by anybody, without a detour.
+    if low == R_IE or m.watched != NULL:
+        store_slow(m, 0xFF00 | low, value, stamp)
+    elif low >= 0x80:
+        m.s.high[low] = value
+    else:
+        write_register(m, low, value, m.now + (stamp >> STAMP))
 
 
 cdef inline void store(

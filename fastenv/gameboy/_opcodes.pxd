@@ -8,7 +8,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, store_slow,
+    load_code, load_counted, load_high, load_opcode, load_slow, push, store_high, store_slow,
 )
 from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
@@ -3246,13 +3246,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xE0:
             v = byte(ip + 0)
             ip += 1
-            place = 0xFF00 | v
-            target = m.writes[place >> 12]
-            if rarely(target == NULL):
-                m.next_pc = (ip - code) & 0xFFFF
-                store_slow(m, place, A, now + 2 * CYCLE)
-            else:
-                target[place & 0xFFF] = A
+            store_high(m, v, A, now + 2 * CYCLE)
             now += 3 * CYCLE + 1
         elif op == 0xE1:
             place = sp
@@ -3408,12 +3402,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xF0:
             v = byte(ip + 0)
             ip += 1
-            place = 0xFF00 | v
-            memory = m.reads[place >> 12]
-            if rarely(memory == NULL):
-                A = load_slow(m, place, now + 2 * CYCLE)
-            else:
-                A = memory[place & 0xFFF]
+            A = load_high(m, v, now + 2 * CYCLE)
             now += 3 * CYCLE + 1
         elif op == 0xF1:
             place = sp
