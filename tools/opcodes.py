@@ -62,6 +62,13 @@ from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
 from fastenv.gameboy._times cimport rarely
 
+cdef extern from "_dispatch.h":
+    void places "FASTENV_PLACES"() noexcept nogil
+    void place_of "FASTENV_PLACE"(unsigned int opcode) noexcept nogil
+    void go_on "FASTENV_GO_ON"(
+        uintptr_t ip, uintptr_t last, int64_t now, int64_t stop
+    ) noexcept nogil
+
 
 cdef inline unsigned int byte(uintptr_t ip) noexcept nogil:
     return (<const uint8_t*>ip)[0]
@@ -86,6 +93,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef int64_t now = 0
     cdef uintptr_t code = m.codes[page], last = m.lasts[page]
     cdef uintptr_t ip = code + pc
+    places()
     if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
         op = load_opcode(m, pc)
@@ -193,7 +201,7 @@ class Code:
 
     def done(self) -> list[str]:
         """Return the statements, with the instruction and the time it took at the end."""
-        return [*self.lines, f"now += {self.cycles} * CYCLE + 1"]
+        return [*self.lines, f"now += {self.cycles} * CYCLE + 1", "go_on(ip, last, now, m.stop)"]
 
 
 HL, BC, DE = "H << 8 | L", "B << 8 | C", "D << 8 | E"
@@ -544,6 +552,7 @@ def generate() -> str:
     operands = count_operands(first)
     statements = [(opcode, code.done()) for opcode, code in enumerate(first)]
     statements[PREFIX] = (PREFIX, [*first[PREFIX].lines, *second])
+    statements = [(opcode, [f"place_of(0x{opcode:02X})", *lines]) for opcode, lines in statements]
     text = HEADER.format(
         command=COMMAND,
         operands="\n".join(operands),
