@@ -69,15 +69,18 @@ fastenv: the compiled extensions were not built.
 
 
 # What GCC does beyond -O2 makes the Game Boy's interpreter a tenth slower; its vectors are kept.
-# All its instructions go through one short loop. Across two lines of the cache it is up to 1.7
-# times slower, so that any change elsewhere in the file would seem to be one of speed.
+# Across two lines of the cache a short loop is up to 1.7 times slower, so that any change elsewhere
+# in the file would seem to be one of speed. Each instruction jumps to the next one by itself
+# (_dispatch.h): GCC must not make one of jumps that look the same.
 OPTIMISATION = {
     "fastenv.gameboy._core": [
         *("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"),
         *("-falign-functions=64", "-falign-loops=64"),
+        *("-fno-crossjumping", "-fno-tree-tail-merge", "-fno-gcse"),
     ],
 }
-GCC_ALONE = ("-fvect-cost-model=", "-falign-")  # Clang, Apple's too, refuses some of these
+# Clang, Apple's too, refuses some of these.
+GCC_ALONE = ("-fvect-cost-model=", "-falign-", "-fno-crossjumping", "-fno-gcse", "-fno-tree-tail")
 
 
 def microsoft_flags() -> tuple[list[str], list[str]]:

@@ -52,7 +52,7 @@ HEADER = """\
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, store_slow,
+    load_code, load_counted, load_high, load_opcode, load_slow, push, store_high, store_slow,
 )
 from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
@@ -61,6 +61,13 @@ from fastenv.gameboy._machine cimport (
 from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
 from fastenv.gameboy._times cimport rarely
+
+cdef extern from "_dispatch.h":
+    void places "FASTENV_PLACES"() noexcept nogil
+    void place_of "FASTENV_PLACE"(unsigned int opcode) noexcept nogil
+    void go_on "FASTENV_GO_ON"(
+        uintptr_t ip, uintptr_t last, int64_t now, int64_t stop
+    ) noexcept nogil
 
 
 cdef inline unsigned int byte(uintptr_t ip) noexcept nogil:
@@ -86,6 +93,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef int64_t now = 0
     cdef uintptr_t code = m.codes[page], last = m.lasts[page]
     cdef uintptr_t ip = code + pc
+    places()
     if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
         op = load_opcode(m, pc)
@@ -146,6 +154,7 @@ class Code:
             f"place = {address}",
             "target = m.writes[place >> 12]",
             "if rarely(target == NULL):",
+            "    m.next_pc = (ip - code) & 0xFFFF",
             f"    {slow}(m, place, {value}, {self._at()})",
             "else:",
             f"    target[place & 0xFFF] = {value}",
@@ -192,7 +201,7 @@ class Code:
 
     def done(self) -> list[str]:
         """Return the statements, with the instruction and the time it took at the end."""
-        return [*self.lines, f"now += {self.cycles} * CYCLE + 1"]
+        return [*self.lines, f"now += {self.cycles} * CYCLE + 1", "go_on(ip, last, now, m.stop)"]
 
 
 HL, BC, DE = "H << 8 | L", "B << 8 | C", "D << 8 | E"
@@ -405,9 +414,9 @@ def high_and_sp(y: int) -> Code:
     """Return LDH (a8),A, ADD SP,e8, LDH A,(a8) or LD HL,SP+e8."""
     code = Code().fetch("v")
     if y == 4:
-        return code.store("0xFF00 | v", "A")
+        return code.wait()("store_high(m, v, A, now + 2 * CYCLE)")
     if y == 6:
-        return code.load("A", "0xFF00 | v")
+        return code.wait()("A = load_high(m, v, now + 2 * CYCLE)")
     if y == 5:
         return code.wait(2)(*add_to_sp(["sp = r"]))
     return code.wait()(*add_to_sp(pair_from_r(2)))
@@ -543,6 +552,7 @@ def generate() -> str:
     operands = count_operands(first)
     statements = [(opcode, code.done()) for opcode, code in enumerate(first)]
     statements[PREFIX] = (PREFIX, [*first[PREFIX].lines, *second])
+    statements = [(opcode, [f"place_of(0x{opcode:02X})", *lines]) for opcode, lines in statements]
     text = HEADER.format(
         command=COMMAND,
         operands="\n".join(operands),

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uintptr_t
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
-    Mode, VBLANK, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
-    open_ram, request, shown_ly, shown_mode,
+    Mode, VBLANK, code_page, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits,
+    next_frame, open_ram, request, shown_ly, shown_mode,
 )
 from fastenv.gameboy._hooks cimport see_write
 from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
@@ -222,14 +222,19 @@ cdef inline uint8_t load_oam(
     return value
 
 
+cdef inline uint8_t load_high(Machine* m, unsigned int low, int64_t stamp) noexcept nogil:
+    # Read the byte at $FF00 + low.
+    if low >= 0x80:
+        return m.s.high[low]
+    return read_register(m, low, m.now + (stamp >> STAMP)) | m.c.read_ones[low]
+
+
 cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
     cdef int64_t time = m.now + (stamp >> STAMP)
     cdef State* s = m.s
     cdef unsigned int low = address & 0xFF
     if address >= 0xFF00:
-        if low >= 0x80:
-            return s.high[low]
-        return read_register(m, low, time) | m.c.read_ones[low]
+        return load_high(m, low, stamp)
     if address >= 0xFE00:
         return load_oam(m, low, time, False)
     if m.dma_end:
@@ -286,6 +291,8 @@ cdef inline void write_bank(
     # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
+    cdef int page = code_page(m.next_pc)
+    cdef uintptr_t before = m.codes[page]
     if m.c.mbc == NO_MBC or (m.c.mbc == MBC2 and region > 1):
         return
     if m.c.mbc == MBC2 and address & 0x100:
@@ -310,8 +317,10 @@ cdef inline void write_bank(
     elif m.c.has_clock:
         latch_clock(m, time)
     map_rom(m)
-    map_ram(m)
-    m.stop = 0  # the program may be in another bank
+    if region != 1 or m.c.mbc == MBC2 or m.dma_end:
+        map_ram(m)
+    if m.codes[page] != before:
+        m.stop = 0  # the program goes on in another bank
 
 
 cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept nogil:
@@ -356,6 +365,10 @@ cdef inline void write_register(
     # The processor stops afterwards where an interrupt may have become due.
     cdef uint8_t* io = m.s.high
     cdef bint before
+    if low == R_P1:
+        if select_keys(m.s, value):
+            m.stop = 0
+        return
     if m.phase and has_phase(low):
         time += m.phase
     if R_SCY <= low <= R_SCX or R_BGP <= low <= R_WX:
@@ -366,10 +379,6 @@ cdef inline void write_register(
         return
     if R_NR10 <= low < R_LCDC:
         write_sound(m, low, value, time)
-        return
-    if low == R_P1:
-        if select_keys(m.s, value):
-            m.stop = 0
         return
     m.stop = 0
     if low == R_SB:
@@ -471,6 +480,18 @@ cdef inline void store_slow(
         store_anywhere(m, address, value, stamp)
     if m.watched != NULL and m.watched[address >> 3] >> (address & 7) & 1:
         see_write(m, address, stamp)
+
+
+cdef inline void store_high(
+    Machine* m, unsigned int low, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # Write the byte at $FF00 + low: that which need not be looked at by anybody, without a detour.
+    if low == R_IE or m.watched != NULL:
+        store_slow(m, 0xFF00 | low, value, stamp)
+    elif low >= 0x80:
+        m.s.high[low] = value
+    else:
+        write_register(m, low, value, m.now + (stamp >> STAMP))
 
 
 cdef inline void store(

@@ -62,6 +62,7 @@ cdef struct Machine:
     uintptr_t codes[NUM_CODES]
     uintptr_t lasts[NUM_CODES]
     uint8_t code[4]  # an instruction that was read byte by byte
+    unsigned int next_pc  # behind the last instruction that wrote where memory is not plain
     # -- display --
     int64_t frame_start
     int64_t step_at
@@ -342,7 +343,7 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     # Set what follows from the row, which is between two frames (docs/gameboy.md, 4).
     cdef State* s = m.s
     m.now, m.frame_done, m.asks = s.cyc, False, CPU_NOTHING
-    m.no_wait, m.counted = NOWHERE, 0
+    m.no_wait, m.counted, m.next_pc = NOWHERE, 0, 0
     m.frame_end = NEVER
     place_display(m)
     m.stat_line = stat_line(m, s.high[R_STAT])

@@ -8,7 +8,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, store_slow,
+    load_code, load_counted, load_high, load_opcode, load_slow, push, store_high, store_slow,
 )
 from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
@@ -17,6 +17,13 @@ from fastenv.gameboy._machine cimport (
 from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
 from fastenv.gameboy._times cimport rarely
+
+cdef extern from "_dispatch.h":
+    void places "FASTENV_PLACES"() noexcept nogil
+    void place_of "FASTENV_PLACE"(unsigned int opcode) noexcept nogil
+    void go_on "FASTENV_GO_ON"(
+        uintptr_t ip, uintptr_t last, int64_t now, int64_t stop
+    ) noexcept nogil
 
 
 cdef inline unsigned int byte(uintptr_t ip) noexcept nogil:
@@ -52,6 +59,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef int64_t now = 0
     cdef uintptr_t code = m.codes[page], last = m.lasts[page]
     cdef uintptr_t ip = code + pc
+    places()
     if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
         op = load_opcode(m, pc)
@@ -62,51 +70,69 @@ cdef inline void execute(Machine* m) noexcept nogil:
         op = byte(ip)
         ip += 1
         if op == 0x00:
+            place_of(0x00)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x01:
+            place_of(0x01)
             C = byte(ip + 0)
             B = byte(ip + 1)
             ip += 2
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x02:
+            place_of(0x02)
             place = B << 8 | C
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x03:
+            place_of(0x03)
             if B == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((B << 8 | C) + 1) & 0xFFFF
             B, C = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x04:
+            place_of(0x04)
             r = (B + 1) & 0xFF
             hx = B ^ r
             nf = 0
             B = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x05:
+            place_of(0x05)
             r = (B - 1) & 0xFF
             hx = B ^ r
             nf = 64
             B = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x06:
+            place_of(0x06)
             B = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x07:
+            place_of(0x07)
             r = (A << 1 | A >> 7) & 0xFF
             cf = A >> 7
             A = zr = r
             hx = nf = 0
             zr = 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x08:
+            place_of(0x08)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -114,24 +140,30 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = address
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, sp & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = sp & 0xFF
             place = (address + 1) & 0xFFFF
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, sp >> 8, now + 4 * CYCLE)
             else:
                 target[place & 0xFFF] = sp >> 8
             now += 5 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x09:
+            place_of(0x09)
             v = (B << 8 | C)
             r = (H << 8 | L) + v
             hx = ((H << 8 | L) ^ v ^ r) >> 8
             nf, cf = 0, r >> 16
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0A:
+            place_of(0x0A)
             place = B << 8 | C
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -139,85 +171,114 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0B:
+            place_of(0x0B)
             if B == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((B << 8 | C) - 1) & 0xFFFF
             B, C = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0C:
+            place_of(0x0C)
             r = (C + 1) & 0xFF
             hx = C ^ r
             nf = 0
             C = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0D:
+            place_of(0x0D)
             r = (C - 1) & 0xFF
             hx = C ^ r
             nf = 64
             C = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0E:
+            place_of(0x0E)
             C = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x0F:
+            place_of(0x0F)
             r = (A >> 1 | A << 7) & 0xFF
             cf = A & 1
             A = zr = r
             hx = nf = 0
             zr = 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x10:
+            place_of(0x10)
             ip += 1
             m.asks = CPU_STOP
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x11:
+            place_of(0x11)
             E = byte(ip + 0)
             D = byte(ip + 1)
             ip += 2
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x12:
+            place_of(0x12)
             place = D << 8 | E
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x13:
+            place_of(0x13)
             if D == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((D << 8 | E) + 1) & 0xFFFF
             D, E = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x14:
+            place_of(0x14)
             r = (D + 1) & 0xFF
             hx = D ^ r
             nf = 0
             D = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x15:
+            place_of(0x15)
             r = (D - 1) & 0xFF
             hx = D ^ r
             nf = 64
             D = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x16:
+            place_of(0x16)
             D = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x17:
+            place_of(0x17)
             r = (A << 1 | cf) & 0xFF
             cf = A >> 7
             A = zr = r
             hx = nf = 0
             zr = 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x18:
+            place_of(0x18)
             v = byte(ip + 0)
             ip += 1
             address = (ip - code) & 0xFFFF
@@ -234,14 +295,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
                         | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                     )
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x19:
+            place_of(0x19)
             v = (D << 8 | E)
             r = (H << 8 | L) + v
             hx = ((H << 8 | L) ^ v ^ r) >> 8
             nf, cf = 0, r >> 16
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1A:
+            place_of(0x1A)
             place = D << 8 | E
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -249,37 +314,49 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1B:
+            place_of(0x1B)
             if D == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((D << 8 | E) - 1) & 0xFFFF
             D, E = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1C:
+            place_of(0x1C)
             r = (E + 1) & 0xFF
             hx = E ^ r
             nf = 0
             E = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1D:
+            place_of(0x1D)
             r = (E - 1) & 0xFF
             hx = E ^ r
             nf = 64
             E = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1E:
+            place_of(0x1E)
             E = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x1F:
+            place_of(0x1F)
             r = A >> 1 | cf << 7
             cf = A & 1
             A = zr = r
             hx = nf = 0
             zr = 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x20:
+            place_of(0x20)
             v = byte(ip + 0)
             ip += 1
             if zr != 0:
@@ -298,45 +375,60 @@ cdef inline void execute(Machine* m) noexcept nogil:
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x21:
+            place_of(0x21)
             L = byte(ip + 0)
             H = byte(ip + 1)
             ip += 2
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x22:
+            place_of(0x22)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x23:
+            place_of(0x23)
             if H == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x24:
+            place_of(0x24)
             r = (H + 1) & 0xFF
             hx = H ^ r
             nf = 0
             H = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x25:
+            place_of(0x25)
             r = (H - 1) & 0xFF
             hx = H ^ r
             nf = 64
             H = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x26:
+            place_of(0x26)
             H = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x27:
+            place_of(0x27)
             r = 0
             if hx & 0x10 or (not nf and A & 0x0F > 9):
                 r = 0x06
@@ -346,7 +438,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = zr = (A - r if nf else A + r) & 0xFF
             hx = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x28:
+            place_of(0x28)
             v = byte(ip + 0)
             ip += 1
             if zr == 0:
@@ -365,14 +459,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x29:
+            place_of(0x29)
             v = (H << 8 | L)
             r = (H << 8 | L) + v
             hx = ((H << 8 | L) ^ v ^ r) >> 8
             nf, cf = 0, r >> 16
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2A:
+            place_of(0x2A)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -382,35 +480,47 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2B:
+            place_of(0x2B)
             if H == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2C:
+            place_of(0x2C)
             r = (L + 1) & 0xFF
             hx = L ^ r
             nf = 0
             L = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2D:
+            place_of(0x2D)
             r = (L - 1) & 0xFF
             hx = L ^ r
             nf = 64
             L = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2E:
+            place_of(0x2E)
             L = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x2F:
+            place_of(0x2F)
             A ^= 0xFF
             nf = 0x40
             hx = 0x10
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x30:
+            place_of(0x30)
             v = byte(ip + 0)
             ip += 1
             if not cf:
@@ -429,29 +539,38 @@ cdef inline void execute(Machine* m) noexcept nogil:
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x31:
+            place_of(0x31)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
             sp = v << 8 | r
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x32:
+            place_of(0x32)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x33:
+            place_of(0x33)
             if sp >> 8 == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             sp = (sp + 1) & 0xFFFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x34:
+            place_of(0x34)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -465,11 +584,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x35:
+            place_of(0x35)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -483,25 +605,33 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x36:
+            place_of(0x36)
             v = byte(ip + 0)
             ip += 1
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, v, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x37:
+            place_of(0x37)
             nf = hx = 0
             cf = 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x38:
+            place_of(0x38)
             v = byte(ip + 0)
             ip += 1
             if cf:
@@ -520,14 +650,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x39:
+            place_of(0x39)
             v = sp
             r = (H << 8 | L) + v
             hx = ((H << 8 | L) ^ v ^ r) >> 8
             nf, cf = 0, r >> 16
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3A:
+            place_of(0x3A)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -537,50 +671,74 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3B:
+            place_of(0x3B)
             if sp >> 8 == OAM_PAGE:
                 m.asks = CPU_COUNT
                 m.stop = 0
             sp = (sp - 1) & 0xFFFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3C:
+            place_of(0x3C)
             r = (A + 1) & 0xFF
             hx = A ^ r
             nf = 0
             A = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3D:
+            place_of(0x3D)
             r = (A - 1) & 0xFF
             hx = A ^ r
             nf = 64
             A = zr = r
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3E:
+            place_of(0x3E)
             A = byte(ip + 0)
             ip += 1
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x3F:
+            place_of(0x3F)
             nf = hx = 0
             cf ^= 1
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x40:
+            place_of(0x40)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x41:
+            place_of(0x41)
             B = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x42:
+            place_of(0x42)
             B = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x43:
+            place_of(0x43)
             B = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x44:
+            place_of(0x44)
             B = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x45:
+            place_of(0x45)
             B = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x46:
+            place_of(0x46)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -588,27 +746,43 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 B = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x47:
+            place_of(0x47)
             B = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x48:
+            place_of(0x48)
             C = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x49:
+            place_of(0x49)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4A:
+            place_of(0x4A)
             C = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4B:
+            place_of(0x4B)
             C = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4C:
+            place_of(0x4C)
             C = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4D:
+            place_of(0x4D)
             C = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4E:
+            place_of(0x4E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -616,27 +790,43 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 C = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x4F:
+            place_of(0x4F)
             C = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x50:
+            place_of(0x50)
             D = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x51:
+            place_of(0x51)
             D = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x52:
+            place_of(0x52)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x53:
+            place_of(0x53)
             D = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x54:
+            place_of(0x54)
             D = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x55:
+            place_of(0x55)
             D = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x56:
+            place_of(0x56)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -644,27 +834,43 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 D = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x57:
+            place_of(0x57)
             D = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x58:
+            place_of(0x58)
             E = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x59:
+            place_of(0x59)
             E = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5A:
+            place_of(0x5A)
             E = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5B:
+            place_of(0x5B)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5C:
+            place_of(0x5C)
             E = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5D:
+            place_of(0x5D)
             E = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5E:
+            place_of(0x5E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -672,27 +878,43 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 E = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x5F:
+            place_of(0x5F)
             E = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x60:
+            place_of(0x60)
             H = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x61:
+            place_of(0x61)
             H = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x62:
+            place_of(0x62)
             H = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x63:
+            place_of(0x63)
             H = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x64:
+            place_of(0x64)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x65:
+            place_of(0x65)
             H = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x66:
+            place_of(0x66)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -700,27 +922,43 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 H = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x67:
+            place_of(0x67)
             H = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x68:
+            place_of(0x68)
             L = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x69:
+            place_of(0x69)
             L = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6A:
+            place_of(0x6A)
             L = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6B:
+            place_of(0x6B)
             L = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6C:
+            place_of(0x6C)
             L = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6D:
+            place_of(0x6D)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6E:
+            place_of(0x6E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -728,88 +966,127 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 L = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x6F:
+            place_of(0x6F)
             L = A
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x70:
+            place_of(0x70)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, B, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = B
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x71:
+            place_of(0x71)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, C, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = C
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x72:
+            place_of(0x72)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, D, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = D
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x73:
+            place_of(0x73)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, E, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = E
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x74:
+            place_of(0x74)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, H, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = H
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x75:
+            place_of(0x75)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, L, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = L
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x76:
+            place_of(0x76)
             m.asks = CPU_HALT
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x77:
+            place_of(0x77)
             place = H << 8 | L
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x78:
+            place_of(0x78)
             A = B
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x79:
+            place_of(0x79)
             A = C
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7A:
+            place_of(0x7A)
             A = D
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7B:
+            place_of(0x7B)
             A = E
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7C:
+            place_of(0x7C)
             A = H
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7D:
+            place_of(0x7D)
             A = L
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7E:
+            place_of(0x7E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -817,51 +1094,67 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x7F:
+            place_of(0x7F)
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x80:
+            place_of(0x80)
             r = A + B
             hx = A ^ B ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x81:
+            place_of(0x81)
             r = A + C
             hx = A ^ C ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x82:
+            place_of(0x82)
             r = A + D
             hx = A ^ D ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x83:
+            place_of(0x83)
             r = A + E
             hx = A ^ E ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x84:
+            place_of(0x84)
             r = A + H
             hx = A ^ H ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x85:
+            place_of(0x85)
             r = A + L
             hx = A ^ L ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x86:
+            place_of(0x86)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -874,56 +1167,72 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x87:
+            place_of(0x87)
             r = A + A
             hx = A ^ A ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x88:
+            place_of(0x88)
             r = A + B + cf
             hx = A ^ B ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x89:
+            place_of(0x89)
             r = A + C + cf
             hx = A ^ C ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8A:
+            place_of(0x8A)
             r = A + D + cf
             hx = A ^ D ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8B:
+            place_of(0x8B)
             r = A + E + cf
             hx = A ^ E ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8C:
+            place_of(0x8C)
             r = A + H + cf
             hx = A ^ H ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8D:
+            place_of(0x8D)
             r = A + L + cf
             hx = A ^ L ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8E:
+            place_of(0x8E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -936,56 +1245,72 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x8F:
+            place_of(0x8F)
             r = A + A + cf
             hx = A ^ A ^ r
             nf = 0
             cf = r >> 8
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x90:
+            place_of(0x90)
             r = A - B
             hx = A ^ B ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x91:
+            place_of(0x91)
             r = A - C
             hx = A ^ C ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x92:
+            place_of(0x92)
             r = A - D
             hx = A ^ D ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x93:
+            place_of(0x93)
             r = A - E
             hx = A ^ E ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x94:
+            place_of(0x94)
             r = A - H
             hx = A ^ H ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x95:
+            place_of(0x95)
             r = A - L
             hx = A ^ L ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x96:
+            place_of(0x96)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -998,56 +1323,72 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x97:
+            place_of(0x97)
             r = A - A
             hx = A ^ A ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x98:
+            place_of(0x98)
             r = A - B - cf
             hx = A ^ B ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x99:
+            place_of(0x99)
             r = A - C - cf
             hx = A ^ C ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9A:
+            place_of(0x9A)
             r = A - D - cf
             hx = A ^ D ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9B:
+            place_of(0x9B)
             r = A - E - cf
             hx = A ^ E ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9C:
+            place_of(0x9C)
             r = A - H - cf
             hx = A ^ H ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9D:
+            place_of(0x9D)
             r = A - L - cf
             hx = A ^ L ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9E:
+            place_of(0x9E)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1060,44 +1401,60 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0x9F:
+            place_of(0x9F)
             r = A - A - cf
             hx = A ^ A ^ r
             nf = 0x40
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA0:
+            place_of(0xA0)
             A = zr = A & B
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA1:
+            place_of(0xA1)
             A = zr = A & C
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA2:
+            place_of(0xA2)
             A = zr = A & D
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA3:
+            place_of(0xA3)
             A = zr = A & E
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA4:
+            place_of(0xA4)
             A = zr = A & H
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA5:
+            place_of(0xA5)
             A = zr = A & L
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA6:
+            place_of(0xA6)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1108,42 +1465,58 @@ cdef inline void execute(Machine* m) noexcept nogil:
             hx = 16
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA7:
+            place_of(0xA7)
             A = zr = A & A
             hx = 16
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA8:
+            place_of(0xA8)
             A = zr = A ^ B
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xA9:
+            place_of(0xA9)
             A = zr = A ^ C
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAA:
+            place_of(0xAA)
             A = zr = A ^ D
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAB:
+            place_of(0xAB)
             A = zr = A ^ E
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAC:
+            place_of(0xAC)
             A = zr = A ^ H
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAD:
+            place_of(0xAD)
             A = zr = A ^ L
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAE:
+            place_of(0xAE)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1154,42 +1527,58 @@ cdef inline void execute(Machine* m) noexcept nogil:
             hx = 0
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xAF:
+            place_of(0xAF)
             A = zr = A ^ A
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB0:
+            place_of(0xB0)
             A = zr = A | B
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB1:
+            place_of(0xB1)
             A = zr = A | C
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB2:
+            place_of(0xB2)
             A = zr = A | D
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB3:
+            place_of(0xB3)
             A = zr = A | E
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB4:
+            place_of(0xB4)
             A = zr = A | H
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB5:
+            place_of(0xB5)
             A = zr = A | L
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB6:
+            place_of(0xB6)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1200,54 +1589,70 @@ cdef inline void execute(Machine* m) noexcept nogil:
             hx = 0
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB7:
+            place_of(0xB7)
             A = zr = A | A
             hx = 0
             nf = cf = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB8:
+            place_of(0xB8)
             r = A - B
             hx = A ^ B ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xB9:
+            place_of(0xB9)
             r = A - C
             hx = A ^ C ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBA:
+            place_of(0xBA)
             r = A - D
             hx = A ^ D ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBB:
+            place_of(0xBB)
             r = A - E
             hx = A ^ E ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBC:
+            place_of(0xBC)
             r = A - H
             hx = A ^ H ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBD:
+            place_of(0xBD)
             r = A - L
             hx = A ^ L ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBE:
+            place_of(0xBE)
             place = H << 8 | L
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1260,14 +1665,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xBF:
+            place_of(0xBF)
             r = A - A
             hx = A ^ A ^ r
             nf = 0x40
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC0:
+            place_of(0xC0)
             if zr != 0:
                 place = sp
                 memory = m.reads[place >> 12]
@@ -1289,7 +1698,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC1:
+            place_of(0xC1)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1305,7 +1716,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 B = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC2:
+            place_of(0xC2)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -1324,7 +1737,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                     )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC3:
+            place_of(0xC3)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -1334,7 +1749,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC4:
+            place_of(0xC4)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -1345,6 +1762,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -1352,6 +1770,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -1361,11 +1780,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC5:
+            place_of(0xC5)
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, B, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = B
@@ -1373,11 +1795,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, C, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = C
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC6:
+            place_of(0xC6)
             v = byte(ip + 0)
             ip += 1
             r = A + v
@@ -1386,12 +1811,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC7:
+            place_of(0xC7)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -1399,6 +1827,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -1407,7 +1836,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC8:
+            place_of(0xC8)
             if zr == 0:
                 place = sp
                 memory = m.reads[place >> 12]
@@ -1429,7 +1860,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xC9:
+            place_of(0xC9)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -1449,7 +1882,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xCA:
+            place_of(0xCA)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -1468,7 +1903,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                     )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xCB:
+            place_of(0xCB)
             op = byte(ip + 0)
             ip += 1
             if op == 0x00:
@@ -1477,36 +1914,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x01:
                 r = (C << 1 | C >> 7) & 0xFF
                 cf = C >> 7
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x02:
                 r = (D << 1 | D >> 7) & 0xFF
                 cf = D >> 7
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x03:
                 r = (E << 1 | E >> 7) & 0xFF
                 cf = E >> 7
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x04:
                 r = (H << 1 | H >> 7) & 0xFF
                 cf = H >> 7
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x05:
                 r = (L << 1 | L >> 7) & 0xFF
                 cf = L >> 7
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x06:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1521,52 +1964,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x07:
                 r = (A << 1 | A >> 7) & 0xFF
                 cf = A >> 7
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x08:
                 r = (B >> 1 | B << 7) & 0xFF
                 cf = B & 1
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x09:
                 r = (C >> 1 | C << 7) & 0xFF
                 cf = C & 1
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0A:
                 r = (D >> 1 | D << 7) & 0xFF
                 cf = D & 1
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0B:
                 r = (E >> 1 | E << 7) & 0xFF
                 cf = E & 1
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0C:
                 r = (H >> 1 | H << 7) & 0xFF
                 cf = H & 1
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0D:
                 r = (L >> 1 | L << 7) & 0xFF
                 cf = L & 1
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1581,52 +2033,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x0F:
                 r = (A >> 1 | A << 7) & 0xFF
                 cf = A & 1
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x10:
                 r = (B << 1 | cf) & 0xFF
                 cf = B >> 7
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x11:
                 r = (C << 1 | cf) & 0xFF
                 cf = C >> 7
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x12:
                 r = (D << 1 | cf) & 0xFF
                 cf = D >> 7
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x13:
                 r = (E << 1 | cf) & 0xFF
                 cf = E >> 7
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x14:
                 r = (H << 1 | cf) & 0xFF
                 cf = H >> 7
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x15:
                 r = (L << 1 | cf) & 0xFF
                 cf = L >> 7
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x16:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1641,52 +2102,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x17:
                 r = (A << 1 | cf) & 0xFF
                 cf = A >> 7
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x18:
                 r = B >> 1 | cf << 7
                 cf = B & 1
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x19:
                 r = C >> 1 | cf << 7
                 cf = C & 1
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1A:
                 r = D >> 1 | cf << 7
                 cf = D & 1
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1B:
                 r = E >> 1 | cf << 7
                 cf = E & 1
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1C:
                 r = H >> 1 | cf << 7
                 cf = H & 1
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1D:
                 r = L >> 1 | cf << 7
                 cf = L & 1
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1701,52 +2171,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x1F:
                 r = A >> 1 | cf << 7
                 cf = A & 1
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x20:
                 r = B << 1 & 0xFF
                 cf = B >> 7
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x21:
                 r = C << 1 & 0xFF
                 cf = C >> 7
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x22:
                 r = D << 1 & 0xFF
                 cf = D >> 7
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x23:
                 r = E << 1 & 0xFF
                 cf = E >> 7
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x24:
                 r = H << 1 & 0xFF
                 cf = H >> 7
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x25:
                 r = L << 1 & 0xFF
                 cf = L >> 7
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x26:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1761,52 +2240,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x27:
                 r = A << 1 & 0xFF
                 cf = A >> 7
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x28:
                 r = B >> 1 | B & 0x80
                 cf = B & 1
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x29:
                 r = C >> 1 | C & 0x80
                 cf = C & 1
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2A:
                 r = D >> 1 | D & 0x80
                 cf = D & 1
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2B:
                 r = E >> 1 | E & 0x80
                 cf = E & 1
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2C:
                 r = H >> 1 | H & 0x80
                 cf = H & 1
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2D:
                 r = L >> 1 | L & 0x80
                 cf = L & 1
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1821,52 +2309,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x2F:
                 r = A >> 1 | A & 0x80
                 cf = A & 1
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x30:
                 r = (B << 4 | B >> 4) & 0xFF
                 cf = 0
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x31:
                 r = (C << 4 | C >> 4) & 0xFF
                 cf = 0
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x32:
                 r = (D << 4 | D >> 4) & 0xFF
                 cf = 0
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x33:
                 r = (E << 4 | E >> 4) & 0xFF
                 cf = 0
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x34:
                 r = (H << 4 | H >> 4) & 0xFF
                 cf = 0
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x35:
                 r = (L << 4 | L >> 4) & 0xFF
                 cf = 0
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x36:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1881,52 +2378,61 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x37:
                 r = (A << 4 | A >> 4) & 0xFF
                 cf = 0
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x38:
                 r = B >> 1
                 cf = B & 1
                 B = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x39:
                 r = C >> 1
                 cf = C & 1
                 C = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3A:
                 r = D >> 1
                 cf = D & 1
                 D = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3B:
                 r = E >> 1
                 cf = E & 1
                 E = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3C:
                 r = H >> 1
                 cf = H & 1
                 H = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3D:
                 r = L >> 1
                 cf = L & 1
                 L = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1941,40 +2447,49 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x3F:
                 r = A >> 1
                 cf = A & 1
                 A = zr = r
                 hx = nf = 0
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x40:
                 zr = B & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x41:
                 zr = C & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x42:
                 zr = D & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x43:
                 zr = E & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x44:
                 zr = H & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x45:
                 zr = L & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x46:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -1985,34 +2500,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 1
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x47:
                 zr = A & 1
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x48:
                 zr = B & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x49:
                 zr = C & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4A:
                 zr = D & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4B:
                 zr = E & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4C:
                 zr = H & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4D:
                 zr = L & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2023,34 +2546,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 2
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x4F:
                 zr = A & 2
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x50:
                 zr = B & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x51:
                 zr = C & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x52:
                 zr = D & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x53:
                 zr = E & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x54:
                 zr = H & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x55:
                 zr = L & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x56:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2061,34 +2592,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 4
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x57:
                 zr = A & 4
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x58:
                 zr = B & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x59:
                 zr = C & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5A:
                 zr = D & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5B:
                 zr = E & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5C:
                 zr = H & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5D:
                 zr = L & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2099,34 +2638,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 8
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x5F:
                 zr = A & 8
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x60:
                 zr = B & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x61:
                 zr = C & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x62:
                 zr = D & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x63:
                 zr = E & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x64:
                 zr = H & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x65:
                 zr = L & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x66:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2137,34 +2684,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 16
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x67:
                 zr = A & 16
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x68:
                 zr = B & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x69:
                 zr = C & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6A:
                 zr = D & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6B:
                 zr = E & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6C:
                 zr = H & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6D:
                 zr = L & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2175,34 +2730,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 32
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x6F:
                 zr = A & 32
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x70:
                 zr = B & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x71:
                 zr = C & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x72:
                 zr = D & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x73:
                 zr = E & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x74:
                 zr = H & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x75:
                 zr = L & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x76:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2213,34 +2776,42 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 64
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x77:
                 zr = A & 64
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x78:
                 zr = B & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x79:
                 zr = C & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7A:
                 zr = D & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7B:
                 zr = E & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7C:
                 zr = H & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7D:
                 zr = L & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2251,28 +2822,36 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 zr = v & 128
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x7F:
                 zr = A & 128
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x80:
                 B &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x81:
                 C &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x82:
                 D &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x83:
                 E &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x84:
                 H &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x85:
                 L &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x86:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2284,31 +2863,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x87:
                 A &= 254
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x88:
                 B &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x89:
                 C &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8A:
                 D &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8B:
                 E &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8C:
                 H &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8D:
                 L &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2320,31 +2908,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x8F:
                 A &= 253
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x90:
                 B &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x91:
                 C &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x92:
                 D &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x93:
                 E &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x94:
                 H &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x95:
                 L &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x96:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2356,31 +2953,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x97:
                 A &= 251
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x98:
                 B &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x99:
                 C &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9A:
                 D &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9B:
                 E &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9C:
                 H &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9D:
                 L &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9E:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2392,31 +2998,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0x9F:
                 A &= 247
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA0:
                 B &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA1:
                 C &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA2:
                 D &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA3:
                 E &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA4:
                 H &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA5:
                 L &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2428,31 +3043,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA7:
                 A &= 239
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA8:
                 B &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xA9:
                 C &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAA:
                 D &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAB:
                 E &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAC:
                 H &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAD:
                 L &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2464,31 +3088,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xAF:
                 A &= 223
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB0:
                 B &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB1:
                 C &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB2:
                 D &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB3:
                 E &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB4:
                 H &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB5:
                 L &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2500,31 +3133,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB7:
                 A &= 191
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB8:
                 B &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xB9:
                 C &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBA:
                 D &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBB:
                 E &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBC:
                 H &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBD:
                 L &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2536,31 +3178,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xBF:
                 A &= 127
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC0:
                 B |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC1:
                 C |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC2:
                 D |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC3:
                 E |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC4:
                 H |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC5:
                 L |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2572,31 +3223,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC7:
                 A |= 1
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC8:
                 B |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xC9:
                 C |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCA:
                 D |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCB:
                 E |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCC:
                 H |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCD:
                 L |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2608,31 +3268,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xCF:
                 A |= 2
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD0:
                 B |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD1:
                 C |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD2:
                 D |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD3:
                 E |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD4:
                 H |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD5:
                 L |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2644,31 +3313,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD7:
                 A |= 4
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD8:
                 B |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xD9:
                 C |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDA:
                 D |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDB:
                 E |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDC:
                 H |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDD:
                 L |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2680,31 +3358,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xDF:
                 A |= 8
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE0:
                 B |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE1:
                 C |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE2:
                 D |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE3:
                 E |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE4:
                 H |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE5:
                 L |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2716,31 +3403,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE7:
                 A |= 16
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE8:
                 B |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xE9:
                 C |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xEA:
                 D |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xEB:
                 E |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xEC:
                 H |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xED:
                 L |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xEE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2752,31 +3448,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xEF:
                 A |= 32
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF0:
                 B |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF1:
                 C |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF2:
                 D |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF3:
                 E |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF4:
                 H |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF5:
                 L |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF6:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2788,31 +3493,40 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF7:
                 A |= 64
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF8:
                 B |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xF9:
                 C |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xFA:
                 D |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xFB:
                 E |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xFC:
                 H |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xFD:
                 L |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             elif op == 0xFE:
                 place = H << 8 | L
                 memory = m.reads[place >> 12]
@@ -2824,14 +3538,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = H << 8 | L
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, v, now + 3 * CYCLE)
                 else:
                     target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
             else:
                 A |= 128
                 now += 2 * CYCLE + 1
+                go_on(ip, last, now, m.stop)
         elif op == 0xCC:
+            place_of(0xCC)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -2842,6 +3560,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -2849,6 +3568,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -2858,7 +3578,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xCD:
+            place_of(0xCD)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -2868,6 +3590,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 4 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -2875,6 +3598,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -2883,7 +3607,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 6 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xCE:
+            place_of(0xCE)
             v = byte(ip + 0)
             ip += 1
             r = A + v + cf
@@ -2892,12 +3618,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xCF:
+            place_of(0xCF)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -2905,6 +3634,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -2913,7 +3643,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD0:
+            place_of(0xD0)
             if not cf:
                 place = sp
                 memory = m.reads[place >> 12]
@@ -2935,7 +3667,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD1:
+            place_of(0xD1)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -2951,7 +3685,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 D = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD2:
+            place_of(0xD2)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -2970,7 +3706,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                     )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD3:
+            place_of(0xD3)
             pc = (ip - 1 - code) & 0xFFFF
             if m.pass_trap != NULL and m.pass_trap(m, pc, ip - 1, now):
                 code, last = m.codes[BESIDE], m.lasts[BESIDE]
@@ -2980,7 +3718,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 s.locked = 1
                 m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD4:
+            place_of(0xD4)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -2991,6 +3731,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -2998,6 +3739,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -3007,11 +3749,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD5:
+            place_of(0xD5)
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, D, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = D
@@ -3019,11 +3764,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, E, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = E
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD6:
+            place_of(0xD6)
             v = byte(ip + 0)
             ip += 1
             r = A - v
@@ -3032,12 +3780,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD7:
+            place_of(0xD7)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3045,6 +3796,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3053,7 +3805,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD8:
+            place_of(0xD8)
             if cf:
                 place = sp
                 memory = m.reads[place >> 12]
@@ -3075,7 +3829,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xD9:
+            place_of(0xD9)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -3097,7 +3853,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             s.ime = 1
             m.stop = 0
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDA:
+            place_of(0xDA)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -3116,11 +3874,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
                     )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDB:
+            place_of(0xDB)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDC:
+            place_of(0xDC)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -3131,6 +3893,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     push(m, place, r >> 8, now + 4 * CYCLE)
                 else:
                     target[place & 0xFFF] = r >> 8
@@ -3138,6 +3901,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 place = sp
                 target = m.writes[place >> 12]
                 if rarely(target == NULL):
+                    m.next_pc = (ip - code) & 0xFFFF
                     store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
                 else:
                     target[place & 0xFFF] = r & 0xFF
@@ -3147,11 +3911,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 now += 3 * CYCLE
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDD:
+            place_of(0xDD)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDE:
+            place_of(0xDE)
             v = byte(ip + 0)
             ip += 1
             r = A - v - cf
@@ -3160,12 +3928,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             A = zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xDF:
+            place_of(0xDF)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3173,6 +3944,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3181,17 +3953,16 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE0:
+            place_of(0xE0)
             v = byte(ip + 0)
             ip += 1
-            place = 0xFF00 | v
-            target = m.writes[place >> 12]
-            if rarely(target == NULL):
-                store_slow(m, place, A, now + 2 * CYCLE)
-            else:
-                target[place & 0xFFF] = A
+            store_high(m, v, A, now + 2 * CYCLE)
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE1:
+            place_of(0xE1)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -3207,27 +3978,37 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 H = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE2:
+            place_of(0xE2)
             place = 0xFF00 | C
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 1 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE3:
+            place_of(0xE3)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE4:
+            place_of(0xE4)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE5:
+            place_of(0xE5)
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, H, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = H
@@ -3235,23 +4016,29 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, L, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = L
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE6:
+            place_of(0xE6)
             v = byte(ip + 0)
             ip += 1
             A = zr = A & v
             hx = 16
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE7:
+            place_of(0xE7)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3259,6 +4046,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3267,7 +4055,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE8:
+            place_of(0xE8)
             v = byte(ip + 0)
             ip += 1
             r = (sp + v - ((v & 0x80) << 1)) & 0xFFFF
@@ -3276,13 +4066,17 @@ cdef inline void execute(Machine* m) noexcept nogil:
             nf, zr = 0, 1
             sp = r
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xE9:
+            place_of(0xE9)
             pc = H << 8 | L
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xEA:
+            place_of(0xEA)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -3290,35 +4084,47 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = address
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, A, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = A
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xEB:
+            place_of(0xEB)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xEC:
+            place_of(0xEC)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xED:
+            place_of(0xED)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xEE:
+            place_of(0xEE)
             v = byte(ip + 0)
             ip += 1
             A = zr = A ^ v
             hx = 0
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xEF:
+            place_of(0xEF)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3326,6 +4132,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3334,17 +4141,16 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF0:
+            place_of(0xF0)
             v = byte(ip + 0)
             ip += 1
-            place = 0xFF00 | v
-            memory = m.reads[place >> 12]
-            if rarely(memory == NULL):
-                A = load_slow(m, place, now + 2 * CYCLE)
-            else:
-                A = memory[place & 0xFFF]
+            A = load_high(m, v, now + 2 * CYCLE)
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF1:
+            place_of(0xF1)
             place = sp
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -3362,7 +4168,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             zr, nf = not v & 0x80, v & 0x40
             hx, cf = v >> 1 & 0x10, v >> 4 & 1
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF2:
+            place_of(0xF2)
             place = 0xFF00 | C
             memory = m.reads[place >> 12]
             if rarely(memory == NULL):
@@ -3370,18 +4178,25 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF3:
+            place_of(0xF3)
             s.ime = s.ime_delay = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF4:
+            place_of(0xF4)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF5:
+            place_of(0xF5)
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, A, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = A
@@ -3389,23 +4204,29 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4), now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4)
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF6:
+            place_of(0xF6)
             v = byte(ip + 0)
             ip += 1
             A = zr = A | v
             hx = 0
             nf = cf = 0
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF7:
+            place_of(0xF7)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3413,6 +4234,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3421,7 +4243,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF8:
+            place_of(0xF8)
             v = byte(ip + 0)
             ip += 1
             r = (sp + v - ((v & 0x80) << 1)) & 0xFFFF
@@ -3430,10 +4254,14 @@ cdef inline void execute(Machine* m) noexcept nogil:
             nf, zr = 0, 1
             H, L = r >> 8, r & 0xFF
             now += 3 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xF9:
+            place_of(0xF9)
             sp = H << 8 | L
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xFA:
+            place_of(0xFA)
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
@@ -3445,20 +4273,28 @@ cdef inline void execute(Machine* m) noexcept nogil:
             else:
                 A = memory[place & 0xFFF]
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xFB:
+            place_of(0xFB)
             if s.ime_delay == 0:
                 s.ime_delay = 2
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xFC:
+            place_of(0xFC)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xFD:
+            place_of(0xFD)
             s.locked = 1
             m.stop = 0
             now += 1 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         elif op == 0xFE:
+            place_of(0xFE)
             v = byte(ip + 0)
             ip += 1
             r = A - v
@@ -3467,12 +4303,15 @@ cdef inline void execute(Machine* m) noexcept nogil:
             cf = r >> 8 & 1
             zr = r & 0xFF
             now += 2 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         else:
+            place_of(0xFF)
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 push(m, place, r >> 8, now + 2 * CYCLE)
             else:
                 target[place & 0xFFF] = r >> 8
@@ -3480,6 +4319,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             place = sp
             target = m.writes[place >> 12]
             if rarely(target == NULL):
+                m.next_pc = (ip - code) & 0xFFFF
                 store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
             else:
                 target[place & 0xFFF] = r & 0xFF
@@ -3488,6 +4328,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             code, last = m.codes[page], m.lasts[page]
             ip = code + pc
             now += 4 * CYCLE + 1
+            go_on(ip, last, now, m.stop)
         if now >= m.stop:
             break
     s.a, s.b, s.c, s.d, s.e, s.h, s.l = A, B, C, D, E, H, L

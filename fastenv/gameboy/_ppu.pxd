@@ -55,6 +55,17 @@ cdef inline void compare_wy(Machine* m) noexcept nogil:
 # -- the picture (docs/gameboy.md, 8.3) ------------------------------------------------------------
 
 
+cdef inline bint has_objects(const State* s, unsigned int line, unsigned int tall) noexcept nogil:
+    # Whether any object is on a line, counted from 16 on. Most lines have none, and compilers make
+    # vectors of this loop, but not of one that notes which objects.
+    cdef uint8_t least = 0xFF, below
+    cdef int i
+    for i in range(40):
+        below = <uint8_t>(line - s.oam[4 * i])
+        least = below if below < least else least
+    return least < tall
+
+
 cdef inline int find_objects(
     const Machine* m, unsigned int lcdc, uint8_t* found
 ) noexcept nogil:
@@ -63,7 +74,7 @@ cdef inline int find_objects(
     cdef unsigned int tall = 16 if lcdc & 0x04 else 8
     cdef unsigned int line = m.ly + 16
     cdef int i, k, n = 0
-    if m.dma_byte >= 0:  # DMA has taken OAM
+    if m.dma_byte >= 0 or not has_objects(s, line, tall):  # DMA may have taken OAM
         return 0
     for i in range(0, 160, 4):
         if line - s.oam[i] < tall:

@@ -261,13 +261,20 @@ cdef inline void run_dma(Machine* m, int64_t time) noexcept nogil:
     m.dma_byte = last
 
 
-cdef inline void catch_up(Machine* m, int64_t time) noexcept nogil:
-    # Bring the display up to a time, and what it draws from.
+cdef inline void run_display(Machine* m, int64_t time) noexcept nogil:
+    # Let the display take its steps, and copy what it draws from before each.
     while m.dma_end and m.step_at <= time:
         run_dma(m, m.step_at - M_CYCLE)
         run_ppu(m, m.step_at)
     run_dma(m, time)
     run_ppu(m, time)
+
+
+cdef inline void catch_up(Machine* m, int64_t time) noexcept nogil:
+    # Bring the display up to a time, and what it draws from. Mostly it is: programs look at it more
+    # often than it takes a step.
+    if m.step_at <= time or m.dma_end:
+        run_display(m, time)
 
 
 cdef inline void start_dma(Machine* m, uint8_t value, int64_t time) noexcept nogil:

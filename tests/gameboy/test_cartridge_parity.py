@@ -73,6 +73,24 @@ def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
     assert machine.bus.wram[0x1000] == 1
 
 
+@walk("kind", [0x01, 0x11, 0x19])  # MBC1, MBC3, MBC5
+@walk("to", [0x11, 2, 3, 0x21])
+def test_a_program_goes_on_in_the_bank_it_switches_to(console, kind, to):
+    """Bank 1, at $4000, switches itself; what follows writes down the bank it stands in."""
+    switch = bytes((0x3E, to, 0xEA, 0x00, 0x20))
+    notes = [
+        (0x4000 * bank + 5, bytes((0x3E, bank, 0xEA, 0x00, 0xD0, 0x18, 0xFE))) for bank in range(64)
+    ]
+    cartridge = build(b"\xc3\x00\x40", kind=kind, banks=64, patches=[(0x4000, switch), *notes])
+    machine = Machine(cartridge)
+    twin = console(cartridge, pack(machine))
+    machine.run_frame(draw=False)
+    twin.run_frame(draw=False)
+    assert_same(machine, twin, drawn=False)
+    expected = to & 0x1F if kind == 0x01 else to
+    assert machine.bus.wram[0x1000] == expected
+
+
 def test_a_program_runs_in_the_half_bytes_of_an_mbc2(console):
     """What is read there begins with $F: DI, EI, OR and CP are among it, and so is RST $38."""
     for seed in range(6):
