@@ -127,7 +127,7 @@ def test_test_costs_the_training_nothing_but_time(train, tmp_path):
     [
         ({"stages": GATE["stages"][:1]}, "gate.stages=['early']"),
         ({"stages": [{"name": "a", "knobs": {"moon": 1}}, GATE["stages"][1]]}, "moon"),
-        ({"success": {"info": "moon", "equals": 1}}, "gate.success.info: source 'moon'"),
+        ({"success": {"info": "moon", "equals": 1}}, "gate.success.info='moon' is no info column"),
         ({"success": {}}, "gate.success={}"),
         ({"target": 1.0}, "gate.target=1.0"),
         ({"targets": 0.5}, "'gate.targets' is not an option"),

@@ -64,7 +64,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
     [
         ({"visit": {"cell": "round"}}, "trackers.visit.kind='visit'"),
         ({"visits": {}}, "trackers.visits.cell=None"),
-        ({"visits": {"cell": "moon"}}, "trackers.visits.cell: source 'moon'"),
+        ({"visits": {"cell": "moon"}}, "trackers.visits.cell='moon' is no info column"),
         ({"visits": {"cell": "round", "cells": 3}}, "'trackers.visits.cells' is not an option"),
         ({"visits": {"cell": "round", "num_cells": "many"}}, "trackers.visits.num_cells='many'"),
         ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits.num_cells=0"),
