@@ -68,7 +68,7 @@ def _check_column(engine: Engine, name: Any, option: str) -> str:
     if not isinstance(name, str) or name not in engine.info:
         there = list_names(engine.info)
         message = f"{option}={show(name)} is no info column: there are {there}."
-        raise ConfigError(with_nearest(message, str(name), engine.info))
+        raise ConfigError(with_nearest(message, name, engine.info))
     if StepReader(engine, None)[name].ndim > 1:
         raise ConfigError(
             f"{option}={show(name)} is not possible: this info column is a table, it must be one "
